@@ -1,4 +1,4 @@
-"""Programs on a GPU, beside JAX on the same one, in one command of at most 25 minutes."""
+"""Programs on a GPU, beside JAX on the same one."""
 
 from bench.harness.suite import Case, Entry, Size, Suite, Target
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from bench.harness.learning import samples
-from bench.harness.timing import rates
 from bench.peers.in_jax.cartpole import Game, observe, reset, step
 from bench.peers.in_jax.network import Moments, Net, adam, applied, averaged, net, no_moments
+from bench.peers.in_jax.off_policy import returns, speed
 from bench.peers.in_jax.replay import drawn, empty, written
 
 
@@ -101,33 +99,9 @@ def iterate(now: Training, setup: Setup) -> tuple[Training, tuple[jax.Array, jax
     return after, (done[0], following.steps[0])
 
 
-@partial(jax.jit, static_argnums=1)
-def repeat(training: Training, setup: Setup, steps: int) -> Training:
-    """Return what is left after so many steps: one program for any number of them."""
-    return jax.lax.fori_loop(0, steps, lambda _, now: iterate(now, setup)[0], training)
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def train(
-    training: Training, setup: Setup, steps: int
-) -> tuple[Training, tuple[jax.Array, jax.Array]]:
-    """Return what is left and known after so many steps."""
-    return jax.lax.scan(lambda now, _: iterate(now, setup), training, length=steps)
-
-
 def sampler(batch: int, hidden: int) -> Callable[[], float]:
-    """Steps per second, once learning has begun."""
-    setup = Setup(batch, hidden)
-    first = repeat(start(setup), setup, setup.start)
-    return rates(lambda steps: repeat(first, setup, steps).count.block_until_ready(), 1)
-
-
-def returns(batch: int, hidden: int, steps: int, seed: int) -> list[float]:
-    """Return the lengths of all games of a training."""
-    setup = Setup(batch, hidden)
-    _, (done, length) = train(start(setup, seed), setup, steps)
-    return [float(x) for x in length[done]]
+    return speed(start, iterate, Setup(batch, hidden))
 
 
 def learning(batch: int, hidden: int, steps: int) -> Callable[[], float]:
-    return samples(lambda seed: returns(batch, hidden, steps, seed))
+    return returns(start, iterate, Setup(batch, hidden), steps)

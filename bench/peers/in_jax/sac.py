@@ -10,9 +10,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bench.harness.learning import samples
-from bench.harness.timing import rates
 from bench.peers.in_jax.network import Moments, Net, adam, applied, averaged, net, no_moments
+from bench.peers.in_jax.off_policy import returns, speed
 from bench.peers.in_jax.replay import drawn, empty, written
 
 TORQUE, SPEED, STEP_S, STEP_LIMIT = 2.0, 8.0, 0.05, 200
@@ -153,33 +152,9 @@ def iterate(now: Training, setup: Setup) -> tuple[Training, tuple[jax.Array, jax
     return after, (done, following.earned)
 
 
-@partial(jax.jit, static_argnums=1)
-def repeat(training: Training, setup: Setup, steps: int) -> Training:
-    """Return what is left after so many steps: one program for any number of them."""
-    return jax.lax.fori_loop(0, steps, lambda _, now: iterate(now, setup)[0], training)
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def train(
-    training: Training, setup: Setup, steps: int
-) -> tuple[Training, tuple[jax.Array, jax.Array]]:
-    """Return what is left and known after so many steps."""
-    return jax.lax.scan(lambda now, _: iterate(now, setup), training, length=steps)
-
-
 def sampler(batch: int, hidden: int) -> Callable[[], float]:
-    """Steps per second, once learning has begun."""
-    setup = Setup(batch, hidden)
-    first = repeat(start(setup), setup, setup.start)
-    return rates(lambda steps: repeat(first, setup, steps).count.block_until_ready(), 1)
-
-
-def returns(batch: int, hidden: int, steps: int, seed: int) -> list[float]:
-    """Return what every game of a training returned."""
-    setup = Setup(batch, hidden)
-    _, (done, earned) = train(start(setup, seed), setup, steps)
-    return [float(x) for x in earned[done]]
+    return speed(start, iterate, Setup(batch, hidden))
 
 
 def learning(batch: int, hidden: int, steps: int) -> Callable[[], float]:
-    return samples(lambda seed: returns(batch, hidden, steps, seed))
+    return returns(start, iterate, Setup(batch, hidden), steps)

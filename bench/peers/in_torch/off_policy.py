@@ -6,6 +6,7 @@ The game is Gymnasium's, what it showed lies in NumPy arrays, and an update foll
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 import gymnasium
@@ -60,7 +61,7 @@ class Memory:
         return tuple(torch.from_numpy(array[found]) for array in arrays)
 
 
-class Training:
+class Training(ABC):
     """One agent and its game: a step and an update after the other."""
 
     game_name: str
@@ -80,14 +81,14 @@ class Training:
         self.returned = 0.0
         self.prepare(len(self.seen), hidden)
 
-    def prepare(self, inputs: int, hidden: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def prepare(self, inputs: int, hidden: int) -> None: ...
 
-    def act(self) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def act(self) -> np.ndarray: ...
 
-    def learn(self, batch: Batch) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def learn(self, batch: Batch) -> None: ...
 
     def run(self, steps: int) -> list[float]:
         """Return what the games that ended have returned."""
