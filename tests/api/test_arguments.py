@@ -1,9 +1,13 @@
 """Arguments of a run: what is bound, and what is refused with which words."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.compiler.arguments import TAKEN
+from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import ArgumentError
 
 
@@ -93,3 +97,9 @@ def test_constant_positions_need_so_many_steps() -> None:
     assert program.interpret(x=[1.0, 2.0, 3.0, 4.0])["y"] == 10.0
     with pytest.raises(ArgumentError, match="the program reads 4 steps"):
         program.interpret(x=[1.0, 2.0, 3.0])
+
+
+def test_names_of_arguments_of_calls_and_streams_are_taken() -> None:
+    asked = (Compiled.__call__, Compiled.stream)
+    told = {name for of in asked for name in signature(of).parameters}
+    assert {"seed", *told} - {"arguments"} == TAKEN

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ostinato.machine.profile import Profile
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.errors import MemoryLimitError, OstinatoError
 from ostinato.pdg.functions import FLOATS, FOLDS
 from ostinato.pdg.node import Along, Matmul, Node, Pdg, Reduce
@@ -154,7 +155,7 @@ def has_free_order(node: Node) -> bool:
         case Reduce(fn):
             return FOLDS[fn].rounds
         case Along(fn):
-            return fn == "logsumexp"
+            return AXIS_FUNCTIONS[fn].work == "exponential"
         case op:
             return isinstance(op, Matmul)
 

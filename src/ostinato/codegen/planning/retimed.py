@@ -25,6 +25,7 @@ from ostinato.codegen.ir.system import (
 )
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.planning.rematerialise import Unavailable
+from ostinato.codegen.systems.delay import span
 from ostinato.codegen.systems.prepare import needed
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
 from ostinato.pdg.functions import FLOATS, FOLDS, REPEATED, fold_unit
@@ -109,20 +110,13 @@ def _settled(reads: Reads) -> dict[str, int]:
 
 def _ahead(x: Load, s: Statement, system: System, dim: Dim) -> int | None:
     """How many steps ahead of its reader a load is at most, if only axes change that."""
-    span = _span(x.dims[system.statements[x.tensor].result_dims.index(dim)] - dim, x, s)
-    return span and span[1]
+    found = _span(x.dims[system.statements[x.tensor].result_dims.index(dim)] - dim, x, s)
+    return found and found[1]
 
 
 def _span(gap: Expr, x: Load, s: Statement) -> tuple[int, int] | None:
-    """The least and the greatest value of a distance that only axes of bounded size change."""
-    axes = (*s.axes, *(pick.axis for pick in x.picks))
-    last = {a.index: a.pad.const - 1 for a in axes if a.pad.is_const}
-    ends = [gap.const, gap.const]
-    for atom, k in gap.terms:
-        if not isinstance(atom, Dim) or atom not in last:
-            return None
-        ends[k > 0] += k * last[atom]
-    return ends[0], ends[1]
+    """The least and the greatest value of a distance, however long axes are at a step."""
+    return span(gap, {a.index: a.pad for a in (*s.axes, *(pick.axis for pick in x.picks))})
 
 
 @dataclass
@@ -197,9 +191,9 @@ class _Retiming:
             return x
         found = self.moved(x, "last", expr(self.steps) - expr(self.dim.extent))
         at = found.dims[self.place(x)]
-        span = _span(at - self.last, x, reader)
-        assert span is not None, f"{reader.name} reads {x.tensor} anywhere"
-        if span[0] >= 0:
+        ahead = _span(at - self.last, x, reader)
+        assert ahead is not None, f"{reader.name} reads {x.tensor} anywhere"
+        if ahead[0] >= 0:
             return found
         if reader.kind != "map" and reader.kind != "fold":
             raise Unavailable(reader.name)  # it takes loads only

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ostinato.codegen.ir.system import Axis, Load, Statement, Value
+from ostinato.codegen.ir.system import Load, Statement, Value
 from ostinato.codegen.ir.values import Rewrite, guarded_loads
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
@@ -120,14 +120,15 @@ def _reads(
         dims = statements[load.tensor].result_dims
         if dim in dims:
             axes = (*reader.axes, *(pick.axis for pick in load.picks))
-            steps = _span((expr(dim) - load.dims[dims.index(dim)]) * sign, axes)
+            sizes = {a.index: a.size for a in axes}
+            steps = span((expr(dim) - load.dims[dims.index(dim)]) * sign, sizes)
             back, far = steps or (None, 0)
             yield Read(reader.name, load.tensor, back, far, cond == ALWAYS)
 
 
-def _span(gap: Expr, axes: Sequence[Axis]) -> tuple[int, int] | None:
-    """The least and the greatest value of a distance that only axes of known size change."""
-    last = {a.index: a.size.const - 1 for a in axes if a.size.is_const and a.size.const > 0}
+def span(gap: Expr, sizes: Mapping[Dim, Expr]) -> tuple[int, int] | None:
+    """The least and the greatest value of a distance that only axes of known sizes change."""
+    last = {d: size.const - 1 for d, size in sizes.items() if size.is_const and size.const > 0}
     ends = [gap.const, gap.const]
     for atom, k in gap.terms:
         if not isinstance(atom, Dim) or atom not in last:
