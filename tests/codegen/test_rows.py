@@ -9,6 +9,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.codegen.cpu.cpu_target import CPU
+from ostinato.codegen.ir.tree import computed, leaves
 from ostinato.codegen.planning.arena import layout, sizes_bytes
 from ostinato.codegen.planning.plan import Plan
 from ostinato.codegen.systems.tile_choice import balanced_width
@@ -206,3 +207,46 @@ def test_a_minibatch_in_tiles_gives_what_it_means(size: int, threads: int) -> No
     found = program.compile(hints={"B": 4096}, threads=threads)(x=x, I=3)
     meant = program.interpret(x=x, I=3)
     np.testing.assert_allclose(found["w"], meant["w"], rtol=1e-4, atol=1e-6)
+
+
+def trained(rows: int, hidden: int) -> ot.Program:
+    """A perceptron of two hidden layers and steps of an optimizer, on the rows of an argument."""
+    i = ot.dims("i")
+    x, net = ot.input("x", (rows, 4)), ot.nn.MLP(4, (hidden, hidden), 1, over=i)
+    loss = (net(x) ** 2).mean()
+    ot.optim.Adam(1e-3).minimize(loss, net.parameters)
+    return ot.Program(loss=loss)
+
+
+def test_rows_of_samples_are_tiles_and_steps_of_the_optimizer_are_slices() -> None:
+    plan = planned(trained(256, 256))
+    matrices = [
+        s.lowered
+        for s in plan.statements.values()
+        if s.name.endswith("_part") and [a.pad.const for a in s.result_axes] == [256, 256]
+    ]
+    assert len(matrices) == 1  # the gradient of the middle layer: no product of values is in parts
+    found = [leaf for k in plan.kernels if k.sliced for leaf, _, _ in leaves(k.body)]
+    named = {name for leaf in found for name in computed(leaf)}
+    assert {"mlp_1_weight_mean", "mlp_1_weight_variance"} <= named
+
+
+def test_a_dimension_of_one_step_is_no_loop_and_changes_no_exact_bit() -> None:
+    i, m, x = ot.dims("i"), ot.dim("m", size=1), ot.input("x", (64, 32))
+    w = ot.recurrent("w", shape=(32, 32), over=(i, m))
+    y = ot.tanh(x @ w) - 0.1
+    w[0, 0] = 0.01 * ot.arange(32)
+    w[i, m + 1] = w[i, m] - 1e-3 * (x.T @ y)
+    w[i + 1, 0] = w[i, -1] * 0.5 + 1e-3 * (x.T @ y)[i, -1]
+    program = ot.Program(y=y[i, 0], last=w[i, -1])
+    assert "for m = " not in str(planned(program))
+    given = {"x": np.sin(np.arange(2048.0)).reshape(64, 32), "I": 3}
+    with_loop = program.compile(exact=True, without=["single steps"])(**given)
+    for name, values in program.compile(exact=True)(**given).items():
+        np.testing.assert_array_equal(values, with_loop[name])
+
+
+def test_results_keep_dimensions_of_one_step() -> None:
+    m, x = ot.dim("m", size=1), ot.input("x", (64,))
+    found = ot.Program(y=x * 2.0 + ot.index(m)).compile()(x=np.ones(64))
+    assert found["y"].shape == (1, 64)

@@ -132,6 +132,12 @@ PASSES: tuple[Pass, ...] = (
         necessary="such functions take addresses",
     ),
     Pass(
+        "single steps", "codegen.systems.prepare.without_single_steps",
+        "Leaves out dimensions of one step.",
+        needs="equations",
+        gives="no loop of one step around what others could share",
+    ),
+    Pass(
         "tiles of rows", "codegen.systems.tiled_rows.long_rows",
         "Makes a dimension of axes that are long, or are much work, so that they run in tiles.",
         needs="equations that may add in another order",

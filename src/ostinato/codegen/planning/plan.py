@@ -24,7 +24,7 @@ from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.systems.axes import whole_operands
 from ostinato.codegen.systems.partial_folds import with_fills
-from ostinato.codegen.systems.prepare import pad_outputs
+from ostinato.codegen.systems.prepare import pad_outputs, without_single_steps
 from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tile_choice import without_lone_points
 from ostinato.codegen.systems.tiled_rows import long_rows
@@ -60,7 +60,9 @@ def plan(system: System, options: PlanOptions) -> Plan:
     """
     target, run, exact = options.target, options.passes, options.exact
     system = run.made("padded outputs", pad_outputs(system))
-    system = without_lone_points(run.made("whole operands", whole_operands(system)), target)
+    system = run.made("whole operands", whole_operands(system))
+    system = run.optional("single steps", system, without_single_steps, system)
+    system = without_lone_points(system, target)
     given = system
     if not exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)

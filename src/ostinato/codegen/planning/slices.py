@@ -18,10 +18,10 @@ from ostinato.codegen.ir.tree import Fill, Leaf, Loop, Nest, Tree, active, compu
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.memory.transposed import transposed_copies
+from ostinato.codegen.systems.axes import FEWEST, cut_axis
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Expr, expr
 
-FEWEST = 8  # slices of an array: one with fewer is left to one worker
 REPEATED = 4  # how often a loop around runs, at least
 
 
@@ -136,11 +136,9 @@ class Slicer:
             axes = leaf.axes
         else:
             return None
-        if len(axes) < 2 or not all(a.size == a.pad and a.size.is_const for a in axes):
-            return None
-        lane, size = axes[0].index, axes[0].size.as_int()
-        own = all(self.is_along(name, lane, axes[0].size) for name in computed(leaf))
-        return lane if size % FEWEST == 0 and own else None
+        cut = cut_axis(axes)
+        own = cut and all(self.is_along(name, cut.index, cut.size) for name in computed(leaf))
+        return cut.index if cut and own else None
 
     def is_along(self, name: str, lane: Dim, size: Expr) -> bool:
         """Whether the outermost axis of what a statement computes is cut, in memory of all."""

@@ -9,7 +9,7 @@ positions at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ostinato.codegen.ir.partial_sums import COPIES, UNROLLED
@@ -18,6 +18,15 @@ from ostinato.codegen.ir.values import value_symbols
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
+
+FEWEST = 8  # positions of an axis that workers share: an axis with fewer is left to one worker
+
+
+def cut_axis(axes: Sequence[Axis]) -> Axis | None:
+    """The outermost of several axes of constant size, if workers may share its positions."""
+    if len(axes) < 2 or not all(a.size == a.pad and a.size.is_const for a in axes):
+        return None
+    return axes[0] if axes[0].size.as_int() % FEWEST == 0 else None
 
 
 def is_tiny(axis: Axis) -> bool:

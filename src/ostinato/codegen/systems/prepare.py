@@ -6,7 +6,7 @@ that clause conditions select whole nests; a "matmul" is a product of two loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ostinato.codegen.ir.system import (
@@ -24,7 +24,8 @@ from ostinato.codegen.ir.system import (
 )
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import is_tiny
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every
+from ostinato.pdg.build import ONE
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, cond_symbols, every
 from ostinato.pdg.index import dims_of, expr, substitute
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
@@ -126,6 +127,45 @@ def _selected(load: Load, pick: Pick) -> Value:
         before = Call("le", (index, Literal_(k, index.dtype)), "bool")
         value = Call("where", (before, at(k), value), load.dtype)
     return value
+
+
+def without_single_steps(system: System) -> System:
+    """The system without the dims of one step: what is computed there is computed once.
+
+    Arguments, results and calls of Python functions keep them, and so do folds over them.
+    """
+    ends = {*system.inputs.values(), *system.outputs.values()}
+    gone = {
+        name: frozenset(d for d in s.result_dims if d.extent == ONE)
+        for name, s in system.statements.items()
+        if name not in ends and s.kind not in ("input", "host")
+    }
+
+    def moved(load: Load) -> Load:
+        dims = zip(system.statements[load.tensor].result_dims, load.dims, strict=True)
+        single = gone.get(load.tensor, frozenset())
+        return replace(load, dims=tuple(e for d, e in dims if d not in single))
+
+    def without(name: str, s: Statement) -> Statement:
+        single = gone.get(name, frozenset())
+        made = Rewrite(dict.fromkeys(single, expr(0)), moved).clauses(s)
+        dims = tuple(d for d in s.dims if d not in single)
+        clauses = tuple(_reached(made.clauses)) or made.clauses
+        lanes, later = s.lanes - single, s.later - single
+        return replace(made, dims=dims, clauses=clauses, lanes=lanes, later=later)
+
+    if not any(gone.values()):
+        return system
+    return replace(system, statements={n: without(n, s) for n, s in system.statements.items()})
+
+
+def _reached(clauses: Iterable[tuple[Cond, Value]]) -> Iterator[tuple[Cond, Value]]:
+    """The clauses that some point takes."""
+    for cond, value in clauses:
+        if cond != NEVER:
+            yield cond, value
+        if cond == ALWAYS:
+            return
 
 
 def pad_outputs(system: System) -> System:

@@ -21,6 +21,7 @@ from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.partial_sums import TILES
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, fresh, loads
 from ostinato.codegen.ir.values import Rewrite
+from ostinato.codegen.systems.axes import cut_axis
 from ostinato.codegen.systems.carried import carried_dims, serial_dims
 from ostinato.codegen.systems.equation_cost import point_ns
 from ostinato.codegen.systems.tile_choice import balanced_width
@@ -69,7 +70,7 @@ def long_rows(system: System, target: Target) -> System:
     taken = {d.name for s in system.statements.values() for d in s.dims}
     families = [f for leader, f in members.items() if leader not in fixed]
     worth = _Worth(system, target)
-    for family in sorted(families, key=lambda f: (-worth.work_ns(f), -worth.rows(f))):
+    for family in sorted(families, key=lambda f: (-worth.gain_ns(f), -worth.rows(f))):
         if worth.is_given(family):
             name = fresh("row", taken)
             taken.add(name)
@@ -156,23 +157,41 @@ class _Worth:
     def employs(self, family: Sequence[_Place]) -> bool:
         """Whether the rows are much work, for which nothing else gives tiles to threads.
 
-        There are many, or each of a few tiles is much.
+        There are many, or each of a few tiles is much. If there are products, all is for them.
         """
-        for name, _ in family:
-            if self.statements[name].lanes - self.carried[name] - self.serial:
-                return False
+        own = [self.statements[name] for name, _ in family]
+        products = [s for s in own if s.kind == "matmul"]
+        if any(s.lanes - self.carried[s.name] - self.serial for s in products or own):
+            return False
         rows, work = self.rows(family), self.work_ns(family)
         tiles = 1 if rows >= 2 * self.target.tiles.usual else TILES
         return rows > 1 and work >= tiles * REFERENCE.profile.joining_ns
 
     def work_ns(self, family: Sequence[_Place]) -> float:
         """What computing the statements of a family takes."""
-        time = 0.0
-        for name, _ in family:
-            s = self.statements[name]
-            points = math.prod(self.size(a.pad) for a in s.axes)
-            time += points * point_ns(s, points)
-        return time
+        return sum(self.time_ns(self.statements[name]) for name, _ in family)
+
+    def gain_ns(self, family: Sequence[_Place]) -> float:
+        """What tiles take from one worker: not what slices do, and less the sums that tiles add.
+
+        Of products that add up along other rows the sums of every tile would be whole matrices.
+        """
+        own = [(self.statements[name], index) for name, index in family]
+        folded = [s for s, index in own if index in s.reduced]
+        sums = TILES * sum(math.prod(self.size(a.pad) for a in s.result_axes) for s in folded)
+        sliced = sum(self.time_ns(s) for s, _ in own if self.is_sliced(s))
+        return self.work_ns(family) - sliced - 2 * 4 * sums * REFERENCE.move_ns(4 * sums)
+
+    def is_sliced(self, s: Statement) -> bool:
+        """Whether workers may share the elements of an array, whatever runs in tiles."""
+        enough = self.points(s) >= self.target.shared_elements
+        return s.kind == "map" and enough and cut_axis(s.axes) is not None
+
+    def time_ns(self, s: Statement) -> float:
+        return self.points(s) * point_ns(s, self.points(s))
+
+    def points(self, s: Statement) -> int:
+        return math.prod(self.size(a.pad) for a in s.axes)
 
 
 def _axis(s: Statement, index: Dim) -> Axis:
