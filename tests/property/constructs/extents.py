@@ -45,6 +45,20 @@ def over_half(w: Workshop, s: Step) -> Tensor | None:
     return short.at(**{n.name: ot.minimum(d // 2, n.size - 1)}) + x
 
 
+@construct("defined extents")
+def over_few_steps(w: Workshop, s: Step) -> Tensor | None:
+    """A dim of one or two steps, known from the start, through which a value is carried."""
+    x = w.real(s)
+    if any(not n.is_const for n in x.node.shape):
+        return None
+    n = ot.dim(f"f{w.number}", size=1 + s.c % 2)
+    r = ot.recurrent(f"r{w.number}", shape=x.shape, dtype=x.dtype, over=(*w.over(x), n))
+    r[(*w.over(x), 0)] = x
+    r[(*w.over(x), n + 1)] = r * 0.5 + x
+    every = (r * 0.25 + 0.125 * n).at(**{n.name: slice(None)}).sum(0)
+    return every + r.at(**{n.name: n.size - 1})
+
+
 def half_angle(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.sin(x) * 0.5
 
