@@ -18,9 +18,11 @@ from tests.rewrite.same_law import (
     asks_beside_no_window,
     asks_of_the_tile,
     counts_equal_windows,
+    counts_from_zero,
     differs_in_a_mean,
     differs_in_first_gain,
     follows,
+    is_a_wish,
     names_nothing,
     reshapes_a_number,
     same_masks,
@@ -102,7 +104,19 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "there; the shape at other points does not occur.",
     ),
     Equivalent(
-        r"vectorize/want", r"without \((want x m|= d \(innermost m\))\)",
+        r".*", r"without \(.*\)",
+        "The fact is a wish: its relation says nothing of its columns, so no proof of the rule uses "
+        "it, and the proof of the rule is one of the changed rule, word for word.",
+        is_a_wish,
+    ),
+    Equivalent(
+        r"incremental/.*-place", r"right -> .*",
+        "The place is counted by the index of the step. Where no step is before it that index is "
+        "0, so both sides of the choice between the index and 0 are 0, whatever is asked.",
+        counts_from_zero,
+    ),
+    Equivalent(
+        r"vectorize/want", r"without \(= d \(innermost m\)\)",
         "x = slice(d, x)[d] for every dimension d along which x has one shape: element number d "
         "of the values at 0, 1, .. is the value at d. That it is wished for is not used.",
     ),

@@ -18,7 +18,8 @@ from ostinato.rewrite.prove.reading import law
 from ostinato.rewrite.prove.setting import Impossible, Misfit, Setting, Size, Unsupported
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
-from ostinato.rewrite.relations.row import row
+from ostinato.rewrite.relations.meanings import Beside, Nearby, Wish
+from ostinato.rewrite.relations.row import row, rows
 from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
 from ostinato.rewrite.terms.term import read_fact
 
@@ -142,7 +143,7 @@ def differs_in_first_gain(rule: Rule, change: str) -> bool:
     """Whether only the factor of the first step of a linear recurrence changed."""
     of = every_rule()[rule.name]
     facts = [fact.tree for fact in rule.when]
-    first = any(fact[0] in ("before", "after") and fact[-1] == "k" for fact in facts)
+    first = "k" in _where_there_is_one(of)
     a, b = (_mapped(r.right.tree, _without_first_gain) for r in (of, rule))
     if change.startswith("right"):
         return first and a == b
@@ -152,6 +153,36 @@ def differs_in_first_gain(rule: Rule, change: str) -> bool:
             return first and not any(name in words(tree) for tree in (a, rule.left.tree, *others))
         case _:
             return False
+
+
+def _where_there_is_one(rule: Rule) -> set[Tree]:
+    """The conditions of a rule that there is a step before, or after, the point."""
+    asked = rows(fact.tree for fact in rule.when)
+    return {r.cells["c"] for r in asked if any(isinstance(c, Beside | Nearby) for c in r.relation.says)}
+
+
+def counts_from_zero(rule: Rule, _: str) -> bool:
+    """Whether only the choice of 0 at the first step of all, whose index is 0, was left out."""
+    of = every_rule()[rule.name]
+    facts = {fact.tree for fact in of.when}
+    zero: Tree = ("reshape", 0, "o", "z")
+    index: Tree = ("reshape", 0, "o", ("leaf", "k"))
+
+    def later(tree: Tree) -> Tree:
+        match tree:
+            case ("case", "c", ("map3", '"where"', _, x, y) as found, ("bcast", _, none)):
+                return found if {x, y} <= {zero, index} and none == zero else tree
+            case _:
+                return tree
+
+    known = ("before", "d", "i", "c"), ("here", "k", "d"), ("zero", '"int32"', "z")
+    return facts >= {*known} and _mapped(of.right.tree, later) == rule.right.tree
+
+
+def is_a_wish(_: Rule, change: str) -> bool:
+    """Whether the dropped fact is of a relation that says nothing which could be false."""
+    about = row(parse(change.removeprefix("without ")))
+    return about is not None and about.relation.says == (Wish(),)
 
 
 def _undefined(tree: Tree) -> bool:

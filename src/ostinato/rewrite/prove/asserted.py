@@ -39,6 +39,7 @@ def check(found: Law) -> None:
     Errors: Unfounded.
     """
     for about in rows(fact.tree for fact in found.rule.also):
+        _check_flags(about)
         for claim in about.relation.says:
             match claim:
                 case Clear(terms, of) if of:
@@ -56,6 +57,14 @@ def check(found: Law) -> None:
             e, term = about.cells[typed.type], about.cells[typed.column]
             if not any(term in known for known in map(list, _of_type(found, e))):
                 raise Unfounded(f"{about}: nothing says that {show(term)} has this type")
+
+
+def _check_flags(about: Row) -> None:
+    """Refuse a flag that is neither 0 nor 1, which no rule that asks for one reads as set."""
+    for name, kind in about.columns.items():
+        cell = about.cells[name]
+        if kind == "flag" and isinstance(cell, int) and cell not in (0, 1):
+            raise Unfounded(f"{about}: {cell} is no flag")
 
 
 def _check_constants(found: Law) -> None:

@@ -7,7 +7,7 @@ such axis in every gap stands for any number: a law that names n axes is decided
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -41,11 +41,7 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A size that is known.
-
-    One, what tiles make up, the extent of a dimension, the length of a slice, a product or sum, or
-    another size at a moved point.
-    """
+    """A size that is known: ``total`` is what tiles make up, ``moved`` one at another point."""
 
     kind: str  # "one" | "total" | "extent" | "length" | "times" | "plus" | "moved"
     name: str = ""
@@ -63,6 +59,12 @@ class Size:
 
     def root(self) -> Size:
         return self if self.link is None else self.link.root()
+
+    def parts(self) -> Iterator[Size]:
+        """The sizes that a sum, a product or a moved size is made of."""
+        for factor in self.fixed.factors if self.fixed is not None else ():
+            yield factor.root()
+            yield from factor.root().parts()
 
     def same_fixed(self, other: Size) -> bool:
         return self.fixed is not None and self.fixed == other.fixed
@@ -212,6 +214,8 @@ class Setting:
             for f, g in zip(x.fixed.factors, y.fixed.factors, strict=True):
                 self.unify(f, g)
         kept, gone = (x, y) if x.fixed is not None else (y, x)
+        if gone in kept.parts():
+            raise Conflict(f"{kept.fixed} is not a part of itself")
         kept.avoids |= gone.avoids
         gone.link = kept
 
@@ -329,11 +333,6 @@ class Setting:
                     total = total * self.size(factor, point)
                 return total
 
-    def _has_elements(self, part: str) -> bool:
-        """Whether a fact says that a slice is not empty."""
-        sizes = (self.sizes[n].root().fixed for n in self.filled if n in self.sizes)
-        return f"|{part}|" in self.filled or Fixed("length", part) in sizes
-
     def _is_filled(self, root: Size) -> bool:
         return any(n in self.sizes and self.sizes[n].root() is root for n in self.filled)
 
@@ -368,8 +367,13 @@ class Setting:
             case ("first part", size) | ("last part", _, size):
                 return self.size(self.sizes.setdefault(size, Size(size)), point)
             case _:
-                least = int(self._has_elements(name))
-                return self._function(f"|{name}|", self.avoids.get(name, set()), point, least)
+                return self.size(self.open_length(name), point)
+
+    def open_length(self, name: str) -> Size:
+        """The length of a slice of which no fact says where it ends: a size to be found."""
+        size = self.sizes.setdefault(f"|{name}|", Size(f"|{name}|"))
+        size.root().avoids |= self.avoids.get(name, set())
+        return size
 
     def index(self, name: str, point: Point) -> Poly:
         """The value of an index expression at a point; the names 0 and 1 mean these numbers."""

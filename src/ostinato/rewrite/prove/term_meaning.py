@@ -201,11 +201,9 @@ class Meaning:
                 known = self.setting.known.get(name, ("", ""))
                 if known[0] == "total":
                     return Size(name, fixed=Fixed("total", name))
-                return (
-                    Size(name, fixed=Fixed("length", known[1]))
-                    if known[0] == "length"
-                    else (self.setting.sizes.setdefault(name, Size(name)))
-                )
+                if known[0] == "length":
+                    return length_of(self.setting, known[1])
+                return self.setting.sizes.setdefault(name, Size(name))
             case _:
                 raise Unsupported(f"the size {show(tree)}")
 

@@ -289,6 +289,8 @@ def length_of(setting: Setting, name: str) -> Size:
             return Size(dim, fixed=Fixed("extent", dim))
         case ("shifted", base, _):
             return length_of(setting, base)
+        case None | ("starts", *_):
+            return setting.open_length(name)
         case _:
             return Size(name, fixed=Fixed("length", name))
 
