@@ -6,6 +6,7 @@ import operator
 from fractions import Fraction
 
 from ostinato.pdg.functions import REPEATED
+from ostinato.rewrite.prove.element_counts import settle
 from ostinato.rewrite.prove.integers import poly
 from ostinato.rewrite.prove.reading import Law, is_about_dims
 from ostinato.rewrite.prove.setting import STEPS, Fixed, Impossible, Setting, Size, Unsupported, one
@@ -80,7 +81,7 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
     meaning.of(found.left)
     for fact, about in zip(found.facts, found.asked, strict=True):
         assume_fact(setting, meaning, fact, about)
-    setting.settle()
+    settle(setting)
 
 
 def _shape_recurrences(found: Law, setting: Setting) -> None:

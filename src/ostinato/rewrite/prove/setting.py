@@ -7,7 +7,7 @@ such axis in every gap stands for any number: a law that names n axes is decided
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -234,61 +234,6 @@ class Setting:
                 return all(map(self._is_range, parts))
             case _:
                 return False
-
-    def same_count(self, a: Sequence[Size], b: Sequence[Size]) -> None:
-        """Take two shapes as having equally many elements.
-
-        Errors: Misfit if that is not known once the left side is read.
-        """
-        if not self.frozen:
-            self.reshapes.append((tuple(a), tuple(b)))
-            return
-        classes: list[set[str]] = []
-        for pair in self.reshapes:
-            keys = {self._count_of(side).key for side in pair}
-            touched = [c for c in classes if c & keys]
-            classes = [c for c in classes if not c & keys] + [keys.union(*touched)]
-        left, right = self._count_of(a), self._count_of(b)
-        if left != right and not any({left.key, right.key} <= c for c in classes):
-            raise Misfit(f"{left} elements are reshaped to {right}")
-
-    def _count_of(self, shape: Sequence[Size]) -> Poly:
-        total = poly(1)
-        for size in shape:
-            total = total * self.size(size, self.point())
-        return total
-
-    def settle(self) -> None:
-        """Conclude sizes from reshapes: common factors cancel, and what is left over is 1.
-
-        Errors: Impossible.
-        """
-        for _ in range(len(self.reshapes) + 1):
-            for a, b in tuple(self.reshapes):
-                left, right = [s.root() for s in a if not s.is_one], list[Size]()
-                for size in (s.root() for s in b if not s.is_one):
-                    equal = next((x for x in left if x is size or x.same_fixed(size)), None)
-                    if equal is not None:
-                        left.remove(equal)
-                    else:
-                        right.append(size)
-                self._balance(left, right)
-                if left and right and (tuple(left), tuple(right)) not in self.reshapes:
-                    self.reshapes.append((tuple(left), tuple(right)))
-
-    def _balance(self, left: list[Size], right: list[Size]) -> None:
-        """Conclude from equal products of two lists of sizes."""
-        for these, others in ((left, right), (right, left)):
-            if not these:
-                for size in others:
-                    self.unify(size, one())
-                return
-            if len(these) == 1 and len(others) == 1:
-                self.unify(these[0], others[0])
-                return
-            if len(these) == 1 and these[0].fixed is None:
-                these[0].fixed = Fixed("times", "", tuple(others))
-                return
 
     def keep(self, size: Size, dim: str) -> Size:
         """The size, which must be the same at every step of a dimension.

@@ -10,6 +10,7 @@ from fractions import Fraction
 from ostinato.pdg.functions import FUNCTIONS, POSITIONS
 from ostinato.pdg.node import Const, Input, Map, Node, postorder
 from ostinato.rewrite.prove.application import Call, Choice, Fold, Number, Value, free, key, rename
+from ostinato.rewrite.prove.element_counts import same_count
 from ostinato.rewrite.prove.integers import Apply, Opaque, Poly, Var, divide, poly
 from ostinato.rewrite.prove.normal import exact
 from ostinato.rewrite.prove.setting import Fixed, Impossible, Point, Setting, Size, Unsupported
@@ -178,7 +179,7 @@ def reshaped(setting: Setting, count: int, shape: list[Size], x: Tensor) -> Tens
     first = _in_front(x.shape[keep:], shape)
     stays = [*range(keep), *(k if k is None else k + keep for k in first)]
     before, after = x.shape[len(stays) :], whole[_end(stays) :]
-    setting.same_count(before, after)
+    same_count(setting, before, after)
 
     def at(point: Point, element: Element) -> Value:
         inner = [setting.size(s, point) for s in before]
