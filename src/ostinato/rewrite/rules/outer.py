@@ -7,7 +7,6 @@ of ``k[s]^T v[s]``: a step costs the size of S, not the number of steps before i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
 from ostinato.rewrite.rules.phrases import *
@@ -44,17 +43,15 @@ def _weighted() -> Iterator[Rule]:
     """Scores with weights on them, before the values: weights go to the keys."""
     law = "(q k[range]^T w) v[range] = q ((w k[range])^T v[range])"
     weighted = mul(column(n, w), _KEYS)
-    state, also = mm(tr(weighted), _VALUES), (assign(shape(weighted), sizes(n, a)),)
+    state = mm(tr(weighted), _VALUES)
     some = (eq(1, rank(w)), axis(w, 1, n), filled(n), _WIDTH, filled(a))
     known = (eq(n, size(length(s))), *some)
     scores = either("mul", x, row(n, w), mm(q, tr(_KEYS)))
-    rule = _rule("weighted-scores", law, mm(x, _VALUES), mm(q, state), scores, *known)
-    yield replace(rule, also=also)
+    yield _rule("weighted-scores", law, mm(x, _VALUES), mm(q, state), scores, *known)
     law = "(w (k[range] q)) v[range] = q ((w k[range])^T v[range])"
     scores = either("mul", x, w, reshape(2, sizes(n), mm(_KEYS, column(a, q))))
     left, right = mm(row(n, x), _VALUES), mm(row(a, q), state)
-    rule = _rule("weighted-query", law, left, right, scores, *known, eq(1, rank(q)))
-    yield replace(rule, also=also)
+    yield _rule("weighted-query", law, left, right, scores, *known, eq(1, rank(q)))
 
 
 OUTER: tuple[Rule, ...] = (
