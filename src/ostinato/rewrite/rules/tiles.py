@@ -54,14 +54,13 @@ _POWERS = _power(cut(1, p, x), finite(beside(_TILE), reshape(0, o, z)))
 
 
 def _rule(name: str, law: str, left: Term, right: Term, *when: Fact) -> Rule:
-    """``m``: the shape of the greatest scores."""
     return Rule(
         name=f"incremental/{name}-in-tiles",
         law=law,
         reason=ROWLESS,
         left=left,
         right=right,
-        when=(*_RANGE, eq(m, shape(_MOST)), *when),
+        when=(*_RANGE, *when),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
