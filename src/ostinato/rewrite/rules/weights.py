@@ -58,8 +58,15 @@ _W = part(k, 0, w)
 _NUMBERS = (not_in(d, dom(g)), not_in(d, dom(u)))
 
 
-def _ramp(name: str, law: str, term: Expression, g: Expression, u: Expression, *when: Fact) -> Rule:
-    exact: Exactness = "distributes" if name == "moved-scaled" else "reassociates"
+def _ramp(
+    name: str,
+    law: str,
+    term: Expression,
+    g: Expression,
+    u: Expression,
+    *when: Fact,
+    exact: Exactness = "reassociates",
+) -> Rule:
     return _seen(f"ramp-{name}", law, term, ramp(x, d, s, g, u), *when, exact=exact)
 
 
@@ -83,7 +90,8 @@ def _ramps() -> Iterator[Rule]:
     law = "so do those in a part of all steps"
     counted = (lagged_in(y, d, s, g, u), eq(k, rank(y)), real_cast(f))
     yield _ramp("of-part", law, map1(f, cut(k, s, y)), *real, *counted)
-    yield _ramp("neg", "-(u + g k) = -u + (-g) k", neg(y), neg(g), neg(u), _RAMP)
+    law = "-(u + g k) = -u + (-g) k"
+    yield _ramp("neg", law, neg(y), neg(g), neg(u), _RAMP, exact="zero signs")
     law = "(u + g k) + (v + h k) = (u + v) + (g + h) k, and so for differences"
     both = (_RAMP, _OTHER_RAMP, adds(f))
     yield _ramp("sum", law, map2(f, y, w), map2(f, g, h), map2(f, u, v), *both)
@@ -100,7 +108,8 @@ def _scaled() -> Iterator[Rule]:
     law = "(g k) w = (g w) k, and so for quotients"
     yield _ramp("scaled", law, x, map2(f, g, _W), u, *times, eq(0.0, value(u)))
     law = "(u + g k) w = u w + (g w) k, and so for quotients"
-    yield _ramp("moved-scaled", law, x, map2(f, g, _W), map2(f, u, _W), *times, bounded(w))
+    moved = map2(f, g, _W), map2(f, u, _W)
+    yield _ramp("moved-scaled", law, x, *moved, *times, bounded(w), exact="distributes")
 
 
 def _decays() -> Iterator[Rule]:
