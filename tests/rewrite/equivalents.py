@@ -29,6 +29,7 @@ from tests.rewrite.same_law import (
     same_numbers,
     says_nothing,
     stands_for_one,
+    takes_the_sign,
 )
 
 
@@ -70,19 +71,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         says_nothing,
     ),
     Equivalent(
-        r".*", r"\((=|<|<=) .* -> .*",
-        "Both facts are arithmetic of one or two numbers of axes, or masks, and say the same of "
-        "all of them below MOST, which are tried here; programs have fewer axes.",
-        same_numbers,
-    ),
-    Equivalent(
-        r".*", r"(without )?\((=|<|<=|axis|axes\d) .*",
-        "The fact is true in every reading of the changed rule: the other facts, and that the left "
-        "side is a term, leave no other ranks and sizes. So whatever the changed rule matches, the "
-        "rule matches as well, and says the same of it.",
-        follows,
-    ),
-    Equivalent(
         r"(incremental|vectorize|view|domain)/.*",
         r"(without )?\(!= 0 \(& (d|e) (\((dom|free) \w\)|m)\)\)( -> .*)?",
         "`dom` is an upper bound: a value that does not change along d may have d in its dom all "
@@ -105,8 +93,8 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
     ),
     Equivalent(
         r".*", r"without \(.*\)",
-        "The fact is a wish: its relation says nothing of its columns, so no proof of the rule uses "
-        "it, and the proof of the rule is one of the changed rule, word for word.",
+        "The fact is a wish: its relation says nothing of its columns. So no proof of the rule uses "
+        "it, and each is one of the changed rule, word for word.",
         is_a_wish,
     ),
     Equivalent(
@@ -191,13 +179,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         lambda rule, _: "(= 0.0 (value z))" in map(str, rule.when),
     ),
     Equivalent(
-        r".*", r"left -> .*_apart.*",
-        "In every reading of the changed rule the letter and the one that took its place stand "
-        "for the same number, size or shape: the left side is a term for no others. So whatever "
-        "the changed rule matches, the rule matches as well.",
-        stands_for_one,
-    ),
-    Equivalent(
         r".*", r"without \(= \w \(size .*",
         "The size has this name here and nowhere else in the rule, and every size has a name.",
         names_nothing,
@@ -264,15 +245,10 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "function of moved operands is the moved function, forwards, backwards or not at all.",
     ),
     Equivalent(
-        r"(view|incremental)/(fold-of-moved|moved-fold|fold-beside)", r"\(.* -> .*|without .*",
-        "The masks and places on the right side are the same numbers, for all masks of eight axes "
-        "and all places of the moved axis up to eight; all of them are tried.",
-        same_masks,
-    ),
-    Equivalent(
-        r"incremental/part-inside", r"right -> .*\(>> \(- p a\) 62\).*",
+        r".*", r"right -> .*\(>> \(- . .\) 62\).*",
         "The shift is -1 for a negative number and else 0, by 62 bits as by 63: numbers of axes "
         "are below 2 to the power of 62.",
+        takes_the_sign,
     ),
     Equivalent(
         r"incremental/.*", r"right -> .*",
@@ -381,6 +357,33 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         r"view/fold-of-moved", r"without \(!= f \"argm(ax|in)\"\)",
         "A place along the one axis that is folded is counted along that axis, wherever it stands "
         "among the others; argmax and argmin of several axes do not exist.",
+    ),
+    # Proofs that go through all readings of a rule, or many numbers, are asked last.
+    Equivalent(
+        r".*", r"\((=|<|<=) .* -> .*",
+        "Both facts are arithmetic of one or two numbers of axes, or masks, and say the same of "
+        "all of them below MOST, which are tried here; programs have fewer axes.",
+        same_numbers,
+    ),
+    Equivalent(
+        r".*", r"(without )?\((=|<|<=|axis|axes\d) .*",
+        "The fact is true in every reading of the changed rule: the other facts, and that the left "
+        "side is a term, leave no other ranks and sizes. So whatever the changed rule matches, the "
+        "rule matches as well, and says the same of it.",
+        follows,
+    ),
+    Equivalent(
+        r".*", r"left -> .*_apart.*",
+        "In every reading of the changed rule the letter and the one that took its place stand "
+        "for the same number, size or shape: the left side is a term for no others. So whatever "
+        "the changed rule matches, the rule matches as well.",
+        stands_for_one,
+    ),
+    Equivalent(
+        r"(view|incremental)/(fold-of-moved|moved-fold|fold-beside)", r"\(.* -> .*|without .*",
+        "The masks and places on the right side are the same numbers, for all masks of eight axes "
+        "and all places of the moved axis up to eight; all of them are tried.",
+        same_masks,
     ),
 )  # fmt: skip
 

@@ -158,7 +158,9 @@ def differs_in_first_gain(rule: Rule, change: str) -> bool:
 def _where_there_is_one(rule: Rule) -> set[Tree]:
     """The conditions of a rule that there is a step before, or after, the point."""
     asked = rows(fact.tree for fact in rule.when)
-    return {r.cells["c"] for r in asked if any(isinstance(c, Beside | Nearby) for c in r.relation.says)}
+    return {
+        r.cells["c"] for r in asked if any(isinstance(c, Beside | Nearby) for c in r.relation.says)
+    }
 
 
 def counts_from_zero(rule: Rule, _: str) -> bool:
@@ -177,6 +179,19 @@ def counts_from_zero(rule: Rule, _: str) -> bool:
 
     known = ("before", "d", "i", "c"), ("here", "k", "d"), ("zero", '"int32"', "z")
     return facts >= {*known} and _mapped(of.right.tree, later) == rule.right.tree
+
+
+def takes_the_sign(rule: Rule, _: str) -> bool:
+    """Whether only a shift by 63 bits of a difference of axis numbers became one by 62."""
+
+    def by_63(tree: Tree) -> Tree:
+        match tree:
+            case (">>", ("-", a, b), 62):
+                return (">>", ("-", a, b), 63)
+            case _:
+                return tree
+
+    return _mapped(rule.right.tree, by_63) == every_rule()[rule.name].right.tree
 
 
 def is_a_wish(_: Rule, change: str) -> bool:
