@@ -34,7 +34,7 @@ _SCORES = (
     *(eq(e, dtype(x)), zero(e, z), unit(e, u)),
     eq(q, reshape(r, sizes(1, then=h), _GREATEST)),
 )
-_SHIFT = (eq(0.0, value(y)), eq(w, rank(y)), eq(w, 1 + r), axis(y, w, 1))
+_SHIFT = (eq(0.0, value(y)), eq(sizes(1, then=h), shape(finite(q, y))))  # as wide as x
 _RANGE = (eq(n, size(length(s))), growing(s))
 _SLICE = sl(d, s, v)
 _SHIFTED = exp(sub(sl(d, s, x), finite(q, y)))
@@ -97,7 +97,7 @@ def _guarded() -> Iterator[Rule]:
     times = (either("mul", w, _RAW, v), eq(m, l), axis(v, c, n), eq(c, rank(v)))
     yield _safe("softmax-sum", "sum_s exp(x[s] - m) v[s]", w, mul(_GUARDED, v), undefined, *times)
     law, guarded = "sum_s exp(x[s] - m) v[s] with vectors", mul(column(n, _GUARDED), v)
-    vectors = (either("mul", w, column(n, _RAW), v), eq(0, r), eq(2, rank(v)), eq(m, 2))
+    vectors = (either("mul", w, column(n, _RAW), v), eq(0, r), axis(v, 2, n), eq(m, 2))
     yield _safe("softmax-sum-of-vectors", law, w, guarded, beside(undefined), *vectors)
 
 

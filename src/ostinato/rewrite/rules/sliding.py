@@ -99,7 +99,8 @@ _HISTORY = (
     eq(e, dtype(x)),
     zero(e, z),
 )
-_SHIFT = (ones(r, o), eq(0.0, value(y)), eq(w, rank(y)), eq(w, 1 + r), axis(y, w, 1))
+_WIDTH = eq(sizes(1, then=h), shape(finite(_as_row(s), y)))  # that of x
+_SHIFT = (ones(r, o), eq(0.0, value(y)), _WIDTH)
 
 
 def _rule(name: str, left: Term, right: Term, *when: Fact) -> Rule:
