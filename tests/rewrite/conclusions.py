@@ -21,12 +21,14 @@ from ostinato.rewrite.engine.egglog_session import Cell, Program, Session, Table
 from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.extract.export import SHAPES, shapes_of, sizes_of
 from ostinato.rewrite.load.tables import Loaded
+from ostinato.rewrite.terms.signature import SIGNATURE
 
 OWN = ("raw_facts", "raw_dtype", "raw_value", "raw_bounded")
 FACTS = ("dom", "sdom", "rank", "dtype", "shape", "value")
 OF_LISTS = ("hmask", "hlen", "zmask")
 ROUNDS, ROWS = 60, 5_000  # twice and seven times what any program of an instance takes
 ELEMENTWISE = ("map1", "map2", "map3")
+BESIDE_RANGES = ("map2", "map3", "mm", "gather", "along2")  # laws take ranges out of them
 MOST = 3  # sizes of which all products are made
 Fact = tuple[str, object]
 
@@ -70,7 +72,11 @@ class Concluded:
                     return f"the {name} of {node.op} is {found[name]}, not {own}"
         if any(known["dtype"].get(cls) != "bool" for cls in self._added()):
             return "a function that gives truth values gives others"
-        return self._slices(known["sdom"], known["shape"]) or self._inner(classes)
+        return (
+            self._slices(known["sdom"], known["shape"])
+            or self._inner(classes)
+            or self._beside_ranges()
+        )
 
     def _added(self) -> set[int]:
         """The values of the function that no program has."""
@@ -99,6 +105,21 @@ class Concluded:
         found = {(*i, o) for i, o in self.tables["inner"].rows}
         return "" if found == own else f"inner terms {found}, not {own}"
 
+    def _beside_ranges(self) -> str:
+        """Pairs of operands of which one is a range, and the other has one element there."""
+        places = {(int(y), int(p)) for (y, _, _, p), _ in self.tables["ranged"].rows}
+        (one,) = {int(z) for (n,), z in self.tables["size"].rows if n == 1} or {-1}
+        thin = {(int(x), int(p)) for x, p, z in self.all_of("axis") if int(z) == one}
+        own = {
+            (x, y)
+            for op in BESIDE_RANGES
+            for fields, _ in self.tables[op].rows
+            for x, y in itertools.permutations(_operands(op, fields), 2)
+            if any((y, p) in thin for of, p in places if of == x)
+        }
+        found = {(int(x), int(y)) for x, y in self.all_of("operands")}
+        return "" if found == own else f"pairs of operands {found}, not {own}"
+
     def differs_in_sizes(self) -> str:
         """What is said of shapes and of sizes is what their expressions say."""
         mask, known = self.loaded.tables.mask, {name: self.of(name) for name in OF_LISTS}
@@ -120,6 +141,11 @@ class Concluded:
                 return f"one of {sizes} is repeated"
             if z != (y if x == y or x in ones else x if y in ones else z):
                 return f"{self.sizes[int(x)]} and {self.sizes[int(y)]}, repeated, are two sizes"
+        sums = {(x, y): z for (x, y), z in self.tables["plus"].rows}
+        size = {n: z for (n,), z in self.tables["size"].rows}
+        for n, m, whole, *_ in self.loaded.rows.get("halves", ()):
+            if sums[size[n], size[m]] != size[whole]:
+                return "two parts are no longer the whole"
         dims = self.of("zmask")
         for (x, d, _), z in self.tables["size_at"].rows:
             if not int(d) & int(dims[int(x)]) and z != x:
@@ -190,7 +216,10 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
         "filled",
         "raw_filled",
         "sl",
+        "ranged",
+        "operands",
         *ELEMENTWISE,
+        *BESIDE_RANGES,
     )
     base, rulesets = _apart()
     with Session(Program(base, (), (), base)) as engine:
@@ -208,7 +237,7 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
             rounds += 1
             if rounds > ROUNDS or engine.size() > ROWS:
                 return "the analyses do not end"
-        found = Concluded(engine.tables([*names, *SHAPES]), loaded)
+        found = Concluded(engine.tables(list(dict.fromkeys((*names, *SHAPES)))), loaded)
     return found.differs(made) or found.differs_in_sizes()
 
 
@@ -228,7 +257,10 @@ def _apart() -> tuple[tuple[str, ...], dict[str, str]]:
 
 
 def _more(loaded: Loaded) -> str:
-    """Terms that no program has: products of sizes, an added function, and slices of no array."""
+    """Terms that no program has: products and sums of sizes, an added function, slices of no array.
+
+    And what rules say of slices: that they are ranges.
+    """
     known = dict.fromkeys(int(row[1]) for row in loaded.rows.get("raw_cons", ()))
     pairs = itertools.product(list(known)[:MOST], repeat=2)
     products = (f"(times (size {a}) (size {b}))" for a, b in pairs)
@@ -240,4 +272,16 @@ def _more(loaded: Loaded) -> str:
     )
     x = f"(node {min(loaded.ids.values())})"
     added = (f'({op} "added" {" ".join([x] * k)})' for k, op in enumerate(ELEMENTWISE, 1))
-    return " ".join((*products, *slices, '(makes "added" "bool")', *added))
+    sums = (f"(plus (size {n}) (size {m}))" for n, m, *_ in loaded.rows.get("halves", ()))
+    ranks = {number: node.rank for node, number in loaded.ids.items()}
+    ranges = (
+        f"(set (ranged (node {y}) {d} {s} {ranks[int(y)]}) (element 0 (node {x})))"
+        for y, d, s, x in loaded.rows.get("raw_sl", ())
+    )
+    others = (*sums, *ranges, '(makes "added" "bool")', *added)
+    return " ".join((*products, *slices, *others))
+
+
+def _operands(op: str, fields: tuple[Cell, ...]) -> list[int]:
+    """The operands among the fields of a term."""
+    return [int(f) for f, letter in zip(fields, SIGNATURE[op], strict=True) if letter == "T"]

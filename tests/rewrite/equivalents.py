@@ -93,8 +93,8 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
     ),
     Equivalent(
         r".*", r"without \(.*\)",
-        "The fact is a wish: its relation says nothing of its columns. So no proof of the rule uses "
-        "it, and each is one of the changed rule, word for word.",
+        "The fact is a wish: its relation says nothing of its columns. So no proof of the rule "
+        "uses it, and each is one of the changed rule, word for word.",
         is_a_wish,
     ),
     Equivalent(
@@ -357,6 +357,27 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         r"view/fold-of-moved", r"without \(!= f \"argm(ax|in)\"\)",
         "A place along the one axis that is folded is counted along that axis, wherever it stands "
         "among the others; argmax and argmin of several axes do not exist.",
+    ),
+    Equivalent(
+        r"incremental/(decay-.*|decaying-products.*)", r"without \(= 0 \(& d \(sdom (v|c)\)\)\)",
+        "The slice along d of the value stands in the rule: it has a value only if its elements "
+        "have one shape on s. The step that enters is one of s and stays there at later points, so "
+        "what is read at such steps has that shape.",
+    ),
+    Equivalent(
+        r"incremental/decay-chain.*", r"without \(= i \(length (s|q)\)\)",
+        "A running product along an axis has as many elements as the axis, so i is the length of "
+        "the slice, whose axis it is, by the meaning of the term.",
+    ),
+    Equivalent(
+        r"incremental/(sliding-)?softmax-sum-of-vectors.*", r"without \(= \(cons \(size 1\) h\) .*",
+        "x is a number, so y has one axis. It is made a column of as many elements as s has steps, "
+        "so y has that many, or 1; all of them are 0, whichever is taken for a step.",
+    ),
+    Equivalent(
+        r"incremental/greatest-beside", r"without \(axis x 1 \(size n\)\)",
+        "The first of the axes that are reshaped has size z before and after: it stays as it is, "
+        "whatever the greatest values are of.",
     ),
     # Proofs that go through all readings of a rule, or many numbers, are asked last.
     Equivalent(

@@ -223,7 +223,9 @@ def caught(mutant: Mutant) -> Caught:
         return "form"
     if _refused_by_instances(mutant) or _is_missed(mutant) or _miscounts(mutant.rule):
         return "instance"
-    return "proof" if prove(replace(mutant.rule, proof="")).outcome in _WRONG else "nobody"
+    if prove(replace(mutant.rule, proof="")).outcome in _WRONG:
+        return "proof"
+    return "instance" if _misleads(mutant) else "nobody"
 
 
 _WRONG = ("failed", "unproved")
@@ -234,10 +236,9 @@ def _is_missed(mutant: Mutant) -> bool:
     """Whether another rule is idle, or a recurrence has no value, for lack of what is asserted."""
     if not mutant.change.startswith("asserts "):
         return False
-    asked = _asked(mutant)
     for instance in every_instance():
         if mutant.base in (*instance.beside, *instance.fires):
-            names = tuple(dict.fromkeys((*instance.beside, *instance.fires, *asked, mutant.base)))
+            names = _names(mutant, instance)
             rules = [mutant.rule if n == mutant.base else every_rule()[n] for n in names]
             try:
                 done = run(rules, instance.build(Sizes()), _ROUNDS)
@@ -247,6 +248,27 @@ def _is_missed(mutant: Mutant) -> bool:
             if any(not done.matches.get(name, 0) for name in firing) or not known <= _known(done):
                 return True
     return False
+
+
+def _misleads(mutant: Mutant) -> bool:
+    """Whether a rule that uses what is asserted makes a term that is none, or not equal."""
+    if not mutant.change.startswith("asserts "):
+        return False
+    try:
+        for instance in every_instance():
+            if mutant.base in (*instance.beside, *instance.fires):
+                rules = [mutant.rule if n == mutant.base else every_rule()[n]
+                         for n in _names(mutant, instance)]  # fmt: skip
+                done = run(rules, instance.build(Sizes()), _ROUNDS)
+                wrong_terms(done, _EXTENTS[0], True, (1,))
+    except WrongTerm:
+        return True
+    return False
+
+
+def _names(mutant: Mutant, instance: Instance) -> tuple[str, ...]:
+    """The rules of an instance, and those that use what a mutant asserts."""
+    return tuple(dict.fromkeys((*instance.beside, *instance.fires, *_asked(mutant), mutant.base)))
 
 
 def _known(done: Saturated) -> frozenset[object]:

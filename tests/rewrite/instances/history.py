@@ -349,6 +349,19 @@ def histories_and_moving_tables(z: Sizes) -> tuple[Node, ...]:
     return moving, gather(tensor("u", (z.m,), (T,)), places, -1)
 
 
+@fires("incremental/together-along2", beside=KNOWN)
+def recurrence_along_each_row_so_far(z: Sizes) -> Node:
+    return along("linear", [until_now(rows(z)), until_now(tensor("a", (z.k,), (T,)))], -1)
+
+
+@silent("incremental/together-gather", "incremental/together-along2", beside=KNOWN)
+def operands_of_one_element_beside_no_range(z: Sizes) -> tuple[Node, ...]:
+    table, places = tensor("x", (z.m, z.k)), tensor("i", (1, z.k), (T,), "int32")
+    factors, terms = tensor("f", (1, z.k), (T,)), tensor("a", (z.m, z.k), (T,))
+    steps = (along("linear", pair, -1) for pair in ([factors, terms], [terms, factors]))
+    return gather(table, places, -1), *steps, until_now(rows(z))
+
+
 @silent("incremental/read-inside", beside=KNOWN)
 def history_read_where_another_one_ends(z: Sizes) -> Node:
     past = read(tensor("x", (z.k,), (B, T)), [(T, span(0, expr(B) + 1))])

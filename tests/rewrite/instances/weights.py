@@ -187,7 +187,7 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: (_map("div", _X, POWER), _map("add", POWER, _X)),
     ),
     "decay-inverse-of-values": (
-        lambda z: _map("div", _X, POWER),
+        lambda z: _sum(_map("div", _X, POWER)),
         lambda z: (_map("div", POWER, _X), _map("sub", _X, POWER)),
     ),
     "decay-column": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_X))),
@@ -204,7 +204,7 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: (along("prod", [_LATER_ONES[1]], -1), *_LATER_ONES),
     ),
     "decay-chain-from-one": (
-        lambda z: (_from(1.0), *_LATER_ONES),
+        lambda z: (_sum(_map("mul", _from(1.0), _LATER_ONES[0])), *_LATER_ONES),
         lambda z: (_from(2.0), *_LATER_ONES),
     ),
     "decaying-sum": (

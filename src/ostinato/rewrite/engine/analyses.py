@@ -218,7 +218,7 @@ def _of_operator(op: str) -> list[str]:
         _rule(f"dom/{op}", f"{term} (= v {_dimensions(op)})", "(set (dom l) v)"),
         _rule(f"shape/{op}", f"{term} {shapes}{asks}", f"(set (shape l) {known.shape})"),
         *_types(op, term, terms[known.like]),
-        *_operands(op, term, terms if "repeated" in known.shape else []),
+        *_operands(op, term, terms if "repeated" in known.shape and op != "lin" else []),
         *_asked(op, term, terms if op in ("map2", "map3") else []),
     ]
     if known.moves:
@@ -228,7 +228,10 @@ def _of_operator(op: str) -> list[str]:
 
 
 def _operands(op: str, term: str, terms: list[str]) -> list[str]:
-    """What stands beside a range, which may be the same at all points of it."""
+    """What stands beside a range, which may be the same at all points of it.
+
+    Not of a linear recurrence: no law takes ranges out of one.
+    """
     return [
         _rule(f"operands/{op}-{x}-{y}", f"{term} {range_of} {one}", f"(operands {x} {y})")
         for x, y in permutations(terms, 2)

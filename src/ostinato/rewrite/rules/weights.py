@@ -129,30 +129,35 @@ def _decays() -> Iterator[Rule]:
     one = (eq(e, dtype(w)), unit(e, z), eq(i, k - 1), ones(i, o))
     number = eq(shape(y), cons(size(length(s)), o))
     facts = (*counted, *_STEADY, *one, number)
-    yield _decay("power-of-count", law, power(w, y), _W, reshape(0, o, z), *facts)
-    yield _decay("neg", "-w steps by the factor of w", neg(y), g, neg(u), _DECAY)
+    first = reshape(0, o, z)
+    yield _decay("power-of-count", law, power(w, y), _W, first, *facts, exact="reassociates")
+    yield _decay("neg", "-w steps by the factor of w", neg(y), g, neg(u), _DECAY, exact="exact")
     law = "products and quotients of what steps by factors step by those of the factors"
     both = (_DECAY, _OTHER_DECAY, scales(f))
-    yield _decay("product", law, map2(f, y, w), map2(f, g, h), map2(f, u, v), *both)
+    pairs = (map2(f, y, w), map2(f, g, h), map2(f, u, v))
+    yield _decay("product", law, *pairs, *both, exact="reassociates")
 
 
 def _beside() -> Iterator[Rule]:
     """Products with numbers, and with what is said of an element alone."""
-    one = (eq(k, rank(x)), unit(e, z), eq(i, k - 1), ones(i, o))
+    one = (unit(e, z), eq(i, k - 1), ones(i, o))
     inverse = div(reshape(0, o, z), g)
     law = "w x and x / w step by the factor of x, for what does not change"
     scaled = (_DECAY, scales(f), *_STEADY)
-    yield _decay("scaled", law, x, g, map2(f, u, _W), either(f, x, y, w), *scaled)
+    times = map2(f, u, _W), either(f, x, y, w)
+    yield _decay("scaled", law, x, g, *times, *scaled, exact="reassociates")
     law = "w / x steps by 1 over the factor of x, for what does not change"
     quotient = (_DECAY, *_STEADY, eq(e, dtype(w)), *one)
-    yield _decay("inverse", law, div(w, y), inverse, div(_W, u), *quotient)
+    over = div(w, y), inverse, div(_W, u)
+    yield _decay("inverse", law, *over, *quotient, exact="reassociates")
     law = "w x[s] and w / x[s] step by the factor of w"
     there, values = at(d, a, v), eq(t, sl(d, s, v))
     known = (_DECAY, enters(d, s, a, b), is_in(d, dom(v)), not_in(d, sdom(v)))
     either_way = (either(f, x, y, t), values, scales(f))
-    yield _decay("of-values", law, x, g, map2(f, u, there), *known, *either_way)
+    of = map2(f, u, there), *known, *either_way
+    yield _decay("of-values", law, x, g, *of, exact="reassociates")
     law = "x[s] / w steps by 1 over the factor of w"
-    quotient = (*known, eq(e, dtype(v)), *one)
+    quotient = (*known, eq(e, dtype(v)), eq(k, rank(x)), *one)
     yield _decay("inverse-of-values", law, div(sl(d, s, v), y), inverse, div(there, u), *quotient)
 
 
@@ -205,8 +210,15 @@ def _chains() -> Iterator[Rule]:
     """Products of factors along the way: each step multiplies by one more."""
     alone = (eq(k, 1 + rank(g)), not_in(d, sdom(g)))
 
-    def chain(name: str, law: str, term: Term, u: Expression, *when: Fact) -> Rule:
-        return _decay(f"chain{name}", law, term, g, u, *alone, *when, exact="reassociates")
+    def chain(
+        name: str,
+        law: str,
+        term: Term,
+        u: Expression,
+        *when: Fact,
+        exact: Exactness = "reassociates",
+    ) -> Rule:
+        return _decay(f"chain{name}", law, term, g, u, *alone, *when, exact=exact)
 
     law = "g[d] ... g[s] is g[d] times what it is for the step after"
     so_far = along1("prod", k, i, sl(d, s, g))
@@ -217,13 +229,13 @@ def _chains() -> Iterator[Rule]:
     law = "g[d] ... g[s - 1], which is 1 at d, is g[d] times what it is for the step after"
     one = (eq(1.0, value(y)), axis(y, k, 1), eq(k, rank(y)), eq(e, dtype(y)), unit(e, z))
     known = (suffix(d, s), *before, *one, ones(o, h), eq(o, k - 1))
-    yield chain("-from-one", law, cat(k, y, earlier), reshape(0, h, z), *known)
+    yield chain("-from-one", law, cat(k, y, earlier), reshape(0, h, z), *known, exact="exact")
 
 
 def _summed() -> Iterator[Rule]:
     """Sums of sums, and of products of vectors."""
     law = "sum_n w[n] sum_{k <= n} y[k] = z where z[d] = u[d] sum_n w[n] + g[d] h[d] z[d + 1]"
-    number = (_DECAY, _OTHER_DECAY, suffix(d, s), eq(1, rank(y)), eq(1, rank(w)), eq(i, length(s)))
+    number = (_DECAY, _OTHER_DECAY, suffix(d, s), eq(1, rank(w)), eq(i, length(s)))
     yield Rule(
         name="incremental/decaying-sums",
         law=law,
