@@ -158,7 +158,8 @@ def _beside() -> Iterator[Rule]:
     yield _decay("of-values", law, x, g, *of, exact="reassociates")
     law = "x[s] / w steps by 1 over the factor of w"
     quotient = (*known, eq(e, dtype(v)), eq(k, rank(x)), *one)
-    yield _decay("inverse-of-values", law, div(sl(d, s, v), y), inverse, div(there, u), *quotient)
+    over = div(sl(d, s, v), y), inverse, div(there, u)
+    yield _decay("inverse-of-values", law, *over, *quotient, exact="reassociates")
 
 
 def _views() -> Iterator[Rule]:
@@ -168,10 +169,10 @@ def _views() -> Iterator[Rule]:
     columns = (reshape(1, cons(n, h), y), reshape(0, h, g), reshape(0, h, u))
     yield _decay("column", law, *columns, *vector, exact="exact")
     law = "where(c[s], w, 0) steps by the factor of w"
-    there = where(at(d, a, c), u, part(k, 0, z))
+    sides = where(sl(d, s, c), y, z), g, where(at(d, a, c), u, part(k, 0, z))
     nothing = (eq(0.0, value(z)), eq(k, rank(z)), axis(z, k, 1), not_in(d, dom(z)))
     known = (_DECAY, enters(d, s, a, b), *nothing, eq(shape(y), shape(x)), not_in(d, sdom(c)))
-    yield _decay("where", law, where(sl(d, s, c), y, z), g, there, *known, bounded(g))
+    yield _decay("where", law, *sides, *known, bounded(g), exact="reassociates")
 
 
 def _sum(name: str, law: str, factor: Expression, added: Expression, *when: Fact) -> Rule:
