@@ -58,9 +58,8 @@ class Mutant:
 
 def mutants(rule: Rule) -> Iterator[Mutant]:
     """Every single change of a rule: of facts, sides, what it asserts and what it claims."""
-    for change, made in itertools.chain(
-        _of_facts(rule), _of_sides(rule), _of_assertions(rule), _of_claims(rule)
-    ):
+    changes = (_of_facts(rule), _of_sides(rule), _of_assertions(rule), _of_claims(rule))
+    for change, made in dict(itertools.chain.from_iterable(changes)).items():
         yield Mutant(rule.name, change, made)
 
 
