@@ -134,6 +134,11 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "the steps. That no definition reads itself is a matter of extraction.",
     ),
     Equivalent(
+        r"incremental/element-as-part", r"without \(axis x k \(size n\)\)",
+        "(alone p i) says that p has the index i and no other, so the only element of that part of "
+        "any axis is the one at i. The length of the axis says where the law is of use.",
+    ),
+    Equivalent(
         r"view/repeat-same", r"without \(= n \((rank x|hlen h)\)\)",
         "h is the list of all sizes of x, so it has as many as x has axes: both facts say that.",
     ),

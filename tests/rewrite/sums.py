@@ -67,6 +67,12 @@ def whole(make: Make) -> ot.Program:
     return ot.Program(y=make(ot.arange(t.size), ot.index(t), x[b, :]))
 
 
+def points(make: Make) -> ot.Program:
+    """At every point of an episode and a step, which `make` gets, and values there."""
+    b, t = ot.dims("b t")
+    return ot.Program(y=make(b, t, ot.input("x", over=(b, t))))
+
+
 WEIGHTS: dict[str, Make] = {
     "g ** k": lambda k, x, t: 0.9**k * x,
     "exp(-k / tau)": lambda k, x, t: ot.exp(-k / 5.0) * x,
@@ -118,6 +124,13 @@ MASKED: dict[str, Callable[[Any, Any, Any], Any]] = {
     ).sum(0),
 }
 
+ELEMENTS: dict[str, Make] = {
+    "the last of a softmax": lambda b, t, x: ot.softmax(x[b, : t + 1], 0)[b, t, -1],
+    "the first of a softmax": lambda b, t, x: ot.softmax(x[b, : t + 1], 0)[b, t, 0],
+    "the first of a softmax to come": lambda b, t, x: ot.softmax(x[b, t:], 0)[b, t, 0],
+    "the last of a log softmax": lambda b, t, x: ot.log_softmax(x[b, : t + 1], 0)[b, t, -1],
+}
+
 # Known to take more than they need: each is work to do, and moves up once it is done.
 GAPS: dict[str, Callable[[], ot.Program]] = {
     "every fourth": lambda: whole(
@@ -126,8 +139,7 @@ GAPS: dict[str, Callable[[], ot.Program]] = {
     "from the half on": lambda: whole(
         lambda s, t, x: ot.where((2 * s >= t) & (s <= t), x, 0.0).sum(0)
     ),
-    "the last of a softmax": lambda: past(lambda k, x, t: ot.softmax(x, 0)[-1]),
-    "the last of a sort": lambda: past(lambda k, x, t: ot.sort(x, 0)[-1]),
+    "the last of a sort": lambda: points(lambda b, t, x: ot.sort(x[b, : t + 1], 0)[b, t, -1]),
     "a weighted variance": lambda: past(
         lambda k, x, t: (0.9**k * (x - (0.9**k * x).sum(0)) ** 2.0).sum(0)
     ),

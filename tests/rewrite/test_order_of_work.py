@@ -11,6 +11,7 @@ import ostinato as ot
 from ostinato.pdg.interpret import interpret
 from ostinato.rewrite.optimize import optimize
 from tests.rewrite.sums import (
+    ELEMENTS,
     GAPS,
     LINEAR,
     MASKED,
@@ -20,6 +21,7 @@ from tests.rewrite.sums import (
     drawn_mask,
     order_of_work,
     past,
+    points,
     whole,
 )
 
@@ -38,6 +40,13 @@ def test_a_sum_is_linear_however_its_weights_are_spelled(name: str) -> None:
 def test_a_fold_is_linear_however_its_mask_is_spelled(name: str) -> None:
     program = whole(MASKED[name])
     assert order_of_work(program) < LINEAR or name == "s != t"
+    means_the_same(program)
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_an_element_is_linear_whatever_it_is_an_element_of(name: str) -> None:
+    program = points(ELEMENTS[name])
+    assert order_of_work(program) < LINEAR
     means_the_same(program)
 
 

@@ -10,6 +10,7 @@ from tests.rewrite.instances import (
     affine,
     algebra,
     domain,
+    elements,
     factors,
     fuse,
     history,
@@ -54,6 +55,7 @@ _MODULES = (
     sums_of_products,
     fuse,
     domain,
+    elements,
     algebra,
 )
 

@@ -44,6 +44,7 @@ from ostinato.rewrite.load.affine_steps import add_distances, add_positions, add
 from ostinato.rewrite.load.components import Chain, Vertex, chains
 from ostinato.rewrite.load.defined_along import partial_dims
 from ostinato.rewrite.load.dependence import Reaches, contained, reaches
+from ostinato.rewrite.load.elements import element_rows
 from ostinato.rewrite.load.joined_products import add_joins, find_joins
 from ostinato.rewrite.load.known_prefix import split_prefixes
 from ostinato.rewrite.load.mask_ranges import add_masks
@@ -106,6 +107,7 @@ def load(pdg: Pdg, passes: Passes = ALL_PASSES) -> Loaded:
     name_ranges(loaded.tables, loaded.ids)
     for found in (
         tile_rows(loaded.tables, pdg, tiles),
+        element_rows(loaded.tables, pdg.nodes()),
         rows(loaded.tables, range_rows),
         order_rows(loaded.tables),
     ):

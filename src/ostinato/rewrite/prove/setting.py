@@ -300,6 +300,8 @@ class Setting:
                 return poly(Clip(self.totals[whole] - point[dim] * WIDTH, WIDTH))
             case ("piece", _, of):
                 return self.length(of, point)
+            case ("alone", _):
+                return poly(1)
             case ("elsewhere", dim, of, index, cond):
                 self._only_here(point)
                 there = point.moved(dim, self.index(index, point))
@@ -410,6 +412,8 @@ class Setting:
                 return point[dim] * WIDTH + i
             case ("piece", base, of):
                 return self.element(base, point, self.element(of, point, i))
+            case ("alone", index):
+                return self.index(index, point) + i
             case ("elsewhere", dim, of, index, _):
                 return self.element(of, point.moved(dim, self.index(index, point)), i)
             case ("span", dim):

@@ -13,7 +13,15 @@ from ostinato.rewrite.prove.application import Call, Choice, Fold, Number, Value
 from ostinato.rewrite.prove.element_counts import same_count
 from ostinato.rewrite.prove.integers import Apply, Opaque, Poly, Var, divide, poly
 from ostinato.rewrite.prove.normal import exact
-from ostinato.rewrite.prove.setting import Fixed, Impossible, Point, Setting, Size, Unsupported
+from ostinato.rewrite.prove.setting import (
+    Fixed,
+    Impossible,
+    Point,
+    Setting,
+    Size,
+    Unsupported,
+    one,
+)
 
 Element = tuple[Poly, ...]
 
@@ -292,6 +300,8 @@ def length_of(setting: Setting, name: str) -> Size:
             return length_of(setting, base)
         case None | ("starts", *_):
             return setting.open_length(name)
+        case ("alone", _):
+            return one()
         case _:
             return Size(name, fixed=Fixed("length", name))
 

@@ -46,6 +46,10 @@ TILES = (
         "section", {"n": "index", "p": "slice"}, "{p} is a part of {n} positions", (Section(),),
         gate=True,
     ),
+    Relation(
+        "alone", {"p": "slice", "i": "index"}, "{p} has the index {i} alone",
+        (Known("p", "alone", ("i",)),), topic="ranges", gate=True,
+    ),
 )  # fmt: skip
 WINDOWS = (
     Relation(

@@ -5,6 +5,7 @@ from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.batched_matmul import MATMUL
 from ostinato.rewrite.rules.deviations import SPREAD
 from ostinato.rewrite.rules.domain import DOMAIN
+from ostinato.rewrite.rules.elements import ELEMENTS
 from ostinato.rewrite.rules.extreme_positions import PLACES
 from ostinato.rewrite.rules.factors import FACTORS
 from ostinato.rewrite.rules.fuse import FUSE
@@ -26,6 +27,7 @@ FAMILIES = (
     VECTORIZE,
     HISTORY,
     RANGES,
+    ELEMENTS,
     PLACES,
     ONLINE,
     SLIDING,

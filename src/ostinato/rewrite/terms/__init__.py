@@ -92,7 +92,8 @@ mask, dom, sdom, hmask, zmask = operators("mask dom sdom hmask zmask")
 free, gap, bound = operators("free gap bound")
 
 # The relations (`ostinato.rewrite.relations`).
-tiled, section, piece, final, halves = relations("tiled section piece final halves")
+tiled, section, alone = relations("tiled section alone")
+piece, final, halves = relations("piece final halves")
 doubled, overlapping, lengthened, moved = relations("doubled overlapping lengthened moved")
 prefix, suffix, growing, shortened, but_last = relations("prefix suffix growing shortened but_last")
 rest, begins, from_zero, starts, follows = relations("rest begins from_zero starts follows")
