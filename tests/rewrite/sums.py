@@ -131,6 +131,20 @@ ELEMENTS: dict[str, Make] = {
     "the last of a log softmax": lambda b, t, x: ot.log_softmax(x[b, : t + 1], 0)[b, t, -1],
 }
 
+
+def _entropy(spelled: Callable[[Any], Any]) -> Make:
+    """Of a softmax over all steps so far, from the scores."""
+    return lambda b, t, x: -spelled(x[b, : t + 1]).sum(0)
+
+
+ENTROPIES: dict[str, Make] = {
+    "p log p": _entropy(lambda x: ot.softmax(x, 0) * ot.log(ot.softmax(x, 0))),
+    "exp(l) l": _entropy(lambda x: ot.exp(ot.log_softmax(x, 0)) * ot.log_softmax(x, 0)),
+    "p l": _entropy(lambda x: ot.softmax(x, 0) * ot.log_softmax(x, 0)),
+    "l p": _entropy(lambda x: ot.log_softmax(x, 0) * ot.softmax(x, 0)),
+    "to come": lambda b, t, x: (ot.softmax(x[b, t:], 0) * ot.log_softmax(x[b, t:], 0)).sum(0),
+}
+
 # Known to take more than they need: each is work to do, and moves up once it is done.
 GAPS: dict[str, Callable[[], ot.Program]] = {
     "every fourth": lambda: whole(

@@ -12,6 +12,7 @@ from ostinato.pdg.interpret import interpret
 from ostinato.rewrite.optimize import optimize
 from tests.rewrite.sums import (
     ELEMENTS,
+    ENTROPIES,
     GAPS,
     LINEAR,
     MASKED,
@@ -48,6 +49,26 @@ def test_an_element_is_linear_whatever_it_is_an_element_of(name: str) -> None:
     program = points(ELEMENTS[name])
     assert order_of_work(program) < LINEAR
     means_the_same(program)
+
+
+@pytest.mark.parametrize("name", ENTROPIES)
+def test_an_entropy_is_linear_however_it_is_spelled(name: str) -> None:
+    program = points(ENTROPIES[name])
+    assert order_of_work(program) < LINEAR
+    means_the_same(program)
+
+
+def test_an_entropy_of_large_scores_loses_no_more_than_its_definition() -> None:
+    """Distances from the greatest are summed, never scores: their size does not matter."""
+    steps, program = 300, points(ENTROPIES["p l"])
+    small = np.random.default_rng(1).normal(size=(1, steps)).cumsum(-1).astype("float32")
+    for offset in (0.0, 2.0**20):  # by this much scores are exact multiples of 1/8
+        x = np.round(small * 8) / 8 + np.float32(offset)
+        found = interpret(optimize(program.pdg).pdg, {"B": 1, "T": steps}, {"x": x})["y"]
+        weights = np.exp(x - x.max(-1)).astype("float64")
+        p = (weights / weights.sum())[0]
+        expected = -(p * np.log(np.maximum(p, 1e-300))).sum()
+        np.testing.assert_allclose(found[0, -1], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", GAPS)

@@ -11,6 +11,7 @@ from tests.rewrite.instances import (
     algebra,
     domain,
     elements,
+    entropies,
     factors,
     fuse,
     history,
@@ -56,6 +57,7 @@ _MODULES = (
     fuse,
     domain,
     elements,
+    entropies,
     algebra,
 )
 

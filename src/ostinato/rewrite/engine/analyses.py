@@ -156,6 +156,8 @@ _VALUES = """
   :name "value/two")
 (rule ((enters d s a f) (= v (value x)) (<= (abs v) 1e30)) ((bounded x)) :name "bounded/value")
 (rule ((= l (reshape r h x)) (positive x)) ((positive l)) :name "positive/reshape")
+(rule ((= l (map1 "exp" x))) ((positive l)) :name "positive/exp")
+(rule ((= l (red "sum" m x)) (positive x)) ((positive l)) :name "positive/sum")
 (rule ((= l (reshape r h x)) (gentle x)) ((gentle l)) :name "gentle/reshape")
 (rule ((enters d s a f) (= v (value x)) (= m (abs v))) ((set (bound x) m)) :name "bound/value")
 (rule ((= l (map1 "neg" x)) (= m (bound x))) ((set (bound l) m)) :name "bound/neg")

@@ -319,7 +319,7 @@ def _ring_call(fn: str, args: tuple[Value, ...]) -> Ring:
             return times(ring(x), _inverse(real(y)))
         case "cast:real", (Call("ge" | "le" | "and" | "or") as c,):
             return ring(Call("where", (c, ONE, ZERO)))
-        case (("stop_gradient" | "cast:real"), (x,)):
+        case (("stop_gradient" | "cast:real"), (x,)) | ("log", (Call("exp", (x,)),)):
             return ring(x)
         case "pow", (x, y):
             return _power(x, y)
@@ -386,9 +386,8 @@ def _power(x: Value, y: Value) -> Ring:
     for _ in range(whole):
         out = times(out, ring(x))
     rest = Number(y.of - whole)
-    if key(rest) == "0":
-        return out
-    return times(out, term((Call("pow", (real(x), rest)),), Fraction(1)))
+    last = {} if key(rest) == "0" else term((Call("pow", (real(x), rest)),), Fraction(1))
+    return times(out, last) if last else out
 
 
 def _whole(of: Fraction | Poly) -> int:
@@ -403,6 +402,8 @@ def _inverse(y: Value) -> Ring:
         return term((), 1 / y.of)
     if isinstance(y, Call) and y.fn == "*":
         return functools.reduce(times, map(_inverse, y.args))
+    if isinstance(y, Call) and y.fn == "exp":
+        return term((Call("inverse exp", y.args),), Fraction(1))
     return term((Call("inverse", (y,)),), Fraction(1))
 
 

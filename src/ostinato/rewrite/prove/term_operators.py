@@ -13,15 +13,7 @@ from ostinato.rewrite.prove.application import Call, Choice, Fold, Number, Value
 from ostinato.rewrite.prove.element_counts import same_count
 from ostinato.rewrite.prove.integers import Apply, Opaque, Poly, Var, divide, poly
 from ostinato.rewrite.prove.normal import exact
-from ostinato.rewrite.prove.setting import (
-    Fixed,
-    Impossible,
-    Point,
-    Setting,
-    Size,
-    Unsupported,
-    one,
-)
+from ostinato.rewrite.prove.setting import Fixed, Impossible, Point, Setting, Size, Unsupported, one
 
 Element = tuple[Poly, ...]
 

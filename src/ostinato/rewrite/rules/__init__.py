@@ -6,6 +6,7 @@ from ostinato.rewrite.rules.batched_matmul import MATMUL
 from ostinato.rewrite.rules.deviations import SPREAD
 from ostinato.rewrite.rules.domain import DOMAIN
 from ostinato.rewrite.rules.elements import ELEMENTS
+from ostinato.rewrite.rules.entropies import ENTROPIES
 from ostinato.rewrite.rules.extreme_positions import PLACES
 from ostinato.rewrite.rules.factors import FACTORS
 from ostinato.rewrite.rules.fuse import FUSE
@@ -30,6 +31,7 @@ FAMILIES = (
     ELEMENTS,
     PLACES,
     ONLINE,
+    ENTROPIES,
     SLIDING,
     TILES,
     WEIGHTED,

@@ -24,20 +24,21 @@ a, b, c, d, e, f, h, i, k, l, m, n, o = variables("a b c d e f h i k l m n o")  
 p, q, r, s, u, v, w, x, y, z = variables("p q r s u v w x y z")
 
 
-_GREATEST = most(i, sl(d, s, x))
-_FINITE = finite(_GREATEST, reshape(0, o, z))
-_POWER = exp(sub(x, _FINITE))
-_GAIN = case(k, exp(sub(at(d, b, _GREATEST), _FINITE)), bcast(h, reshape(0, o, u)))
-_SIDE = nearby(d, s, f, b, k)
-_SCORES = (
+GREATEST = most(i, sl(d, s, x))
+FINITE = finite(GREATEST, reshape(0, o, z))
+POWER = exp(sub(x, FINITE))
+GAIN = case(k, exp(sub(at(d, b, GREATEST), FINITE)), bcast(h, reshape(0, o, u)))
+SIDE = nearby(d, s, f, b, k)
+BESIDE = reshape(r, sizes(1, then=h), GREATEST)
+SCORES = (
     *(is_in(d, dom(x)), eq(r, rank(x)), eq(i, 1 << r), eq(h, shape(x)), ones(r, o)),
     *(eq(e, dtype(x)), zero(e, z), unit(e, u)),
-    eq(q, reshape(r, sizes(1, then=h), _GREATEST)),
+    eq(q, BESIDE),
 )
-_SHIFT = (eq(0.0, value(y)), eq(sizes(1, then=h), shape(finite(q, y))))  # as wide as x
+SHIFT = (eq(0.0, value(y)), eq(sizes(1, then=h), shape(finite(q, y))))  # as wide as x
 _RANGE = (eq(n, size(length(s))), growing(s))
 _SLICE = sl(d, s, v)
-_SHIFTED = exp(sub(sl(d, s, x), finite(q, y)))
+SHIFTED = exp(sub(sl(d, s, x), finite(q, y)))
 
 
 def _step(name: str, what: str, left: Term, gain: Term, term: Term, *when: Fact) -> Rule:
@@ -48,7 +49,7 @@ def _step(name: str, what: str, left: Term, gain: Term, term: Term, *when: Fact)
         reason=ONE_STEP,
         left=total(m, left),
         right=lin(d, f, gain, term),
-        when=(_SIDE, *_SCORES, *_SHIFT, *when),
+        when=(SIDE, *SCORES, *SHIFT, *when),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
@@ -57,13 +58,13 @@ def _step(name: str, what: str, left: Term, gain: Term, term: Term, *when: Fact)
 
 def _steps() -> Iterator[Rule]:
     """The recurrences of sums of powers, alone and with weights of the same rank or of vectors."""
-    yield _step("sum-of-powers", "", _SHIFTED, _GAIN, _POWER, eq(m, i))
+    yield _step("sum-of-powers", "", SHIFTED, GAIN, POWER, eq(m, i))
     rows = (eq(r, rank(v)), eq(m, 1 << rank(v)))
-    yield _step("softmax-sum", " v[s]", mul(_SHIFTED, _SLICE), _GAIN, mul(_POWER, v), *rows)
+    yield _step("softmax-sum", " v[s]", mul(SHIFTED, _SLICE), GAIN, mul(POWER, v), *rows)
     vectors = (eq(0, r), eq(1, rank(v)), eq(n, size(length(s))), eq(m, 1 << rank(v)))
-    left = mul(column(n, _SHIFTED), _SLICE)
-    terms = mul(beside(_POWER), v)
-    yield _step("softmax-sum-of-vectors", " (vector v[s])", left, beside(_GAIN), terms, *vectors)
+    left = mul(column(n, SHIFTED), _SLICE)
+    terms = mul(beside(POWER), v)
+    yield _step("softmax-sum-of-vectors", " (vector v[s])", left, beside(GAIN), terms, *vectors)
 
 
 _MOST = most(l, x)
