@@ -14,6 +14,7 @@ from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.online import (
     BESIDE,
+    FINITE,
     GAIN,
     GREATEST,
     POWER,
@@ -61,15 +62,16 @@ def _sums() -> Iterator[Rule]:
 
 def _step() -> Rule:
     """The sum of powers times their exponents, over all so far or to come."""
-    rise = sub(at(d, b, GREATEST), GREATEST)
-    carried = case(k, mul(rise, at(d, b, total(m, SHIFTED))), bcast(h, reshape(0, o, z)))
+    earlier = at(d, b, GREATEST)
+    fallen = mul(sub(earlier, GREATEST), at(d, b, total(m, SHIFTED)))
+    carried = case(k, mul(exp(sub(earlier, FINITE)), fallen), bcast(h, reshape(0, o, z)))
     return _law(
         "sum-of-entropies",
         "sum_s exp(a[s]) a[s], a = x - m, over all so far, or to come, = y where y[d] = exp(a[d]) "
         "a[d] + exp(m' - m) (y' + (m' - m) sum' exp(a)), of the step beside d",
         total(m, mul(SHIFTED, sub(sl(d, s, x), BESIDE))),
-        lin(d, f, GAIN, add(mul(POWER, sub(x, GREATEST)), mul(GAIN, carried))),
-        *(SIDE, *SCORES, *SHIFT, eq(m, i)),
+        lin(d, f, GAIN, add(mul(POWER, sub(x, GREATEST)), carried)),
+        *(SIDE, *SCORES, *SHIFT[1:], eq(m, i)),  # infinite distances spoil the sum themselves
         valid="inside the box",
         exact="reassociates",
         reason=ONE_STEP,
