@@ -241,11 +241,11 @@ class Rewriting:
 
 def _unproved(fired: Iterable[Rule]) -> tuple[str, ...]:
     """Rules that the user answers for, with the reason that is given."""
-    own = set(every_rule())
+    own = every_rule().rules
     return tuple(
         f"{r.name} ({r.proof or 'never decided'})"
         for r in fired
-        if r not in own and not r.is_proved
+        if not r.is_proved and r not in own
     )
 
 

@@ -30,6 +30,7 @@ _KEY = re.compile("[0-9a-f]{32}")
 _OBJECT = re.compile("[0-9a-f]{32}\\.o")
 _WRITTEN = "|".join(map(re.escape, (ARTIFACT, FILE, KEYS, LAYOUTS, THREADS)))
 _FILE = re.compile(f"{_WRITTEN}|\\.({_WRITTEN})\\.[a-z0-9_]{{8}}")  # or what was not finished
+_COMPILED = re.compile("__pycache__")
 _NUMBA = re.compile("program\\..*\\.(nbi|nbc|pyc)(\\.tmp\\..*)?")
 
 
@@ -54,10 +55,10 @@ class Kind:
 def programs() -> Iterator[Entry]:
     """The programs in the cache."""
     for place in _below(root(), _KEY):
-        found = [(path, each) for path in _within(place) if (each := _seen(path, stat.S_IFREG))]
-        if any(path.name == ARTIFACT for path, _ in found):
-            size = sum(each.st_size for _, each in found)
-            yield Entry(place, size, max(each.st_mtime for _, each in found))
+        found = [(each.name, seen) for each in _within(place) if (seen := _file(each))]
+        if any(name == ARTIFACT for name, _ in found):
+            size = sum(seen.st_size for _, seen in found)
+            yield Entry(Path(place.path), size, max(seen.st_mtime for _, seen in found))
 
 
 def kernels() -> Iterator[Entry]:
@@ -71,43 +72,53 @@ def checks() -> Iterator[Entry]:
 
 
 def _files(place: Path, name: re.Pattern[str]) -> Iterator[Entry]:
-    for path in _below(place, name):
-        found = _seen(path, stat.S_IFREG)
+    for each in _below(place, name):
+        found = _file(each)
         if found is not None:
-            yield Entry(path, found.st_size, found.st_mtime)
+            yield Entry(Path(each.path), found.st_size, found.st_mtime)
 
 
-def _below(place: Path, name: re.Pattern[str]) -> Iterator[Path]:
+def _below(place: Path, name: re.Pattern[str]) -> Iterator[os.DirEntry[str]]:
     """What has a name that the cache gives, in directories named by the first letters of keys."""
-    for part in _names(place, _PREFIX):
-        for path in _names(part, name):
-            if path.name.startswith(part.name):
-                yield path
+    for part in _named(place, _PREFIX):
+        for each in _named(part, name):
+            if each.name.startswith(part.name):
+                yield each
 
 
-def _within(place: Path) -> Iterator[Path]:
+def _within(place: Path | os.DirEntry[str]) -> Iterator[os.DirEntry[str]]:
     """The files of a program that were written here."""
-    yield from _names(place, _FILE)
-    yield from _names(place / "__pycache__", _NUMBA)
+    yield from _named(place, _FILE)
+    for folder in _named(place, _COMPILED):
+        yield from _named(folder, _NUMBA)
 
 
-def _names(place: Path, name: re.Pattern[str]) -> list[Path]:
+def _named(place: Path | os.DirEntry[str], name: re.Pattern[str]) -> list[os.DirEntry[str]]:
     """What has such a name in a directory; a link to one is none."""
-    if _seen(place, stat.S_IFDIR) is None:
+    if not _is_directory(place):
         return []
     try:
-        return [place / each for each in sorted(os.listdir(place)) if name.fullmatch(each)]
+        with os.scandir(place) as found:
+            known = [each for each in found if name.fullmatch(each.name)]
     except OSError:  # it was removed a moment ago, or is not ours to read
         return []
+    return sorted(known, key=lambda each: each.name)
 
 
-def _seen(path: Path, kind: int) -> os.stat_result | None:
-    """A file or directory, but no link to one; None if there is none."""
+def _is_directory(place: Path | os.DirEntry[str]) -> bool:
+    """Whether there is a directory, which no link leads to; an entry knows without a look."""
+    if isinstance(place, Path):
+        return place.is_dir() and not place.is_symlink()
+    return place.is_dir(follow_symlinks=False)
+
+
+def _file(each: os.DirEntry[str]) -> os.stat_result | None:
+    """What is known of a file; None if it is a link, no file, or gone."""
     try:
-        found = path.lstat()
+        found = each.stat(follow_symlinks=False)
     except OSError:
         return None
-    return found if stat.S_IFMT(found.st_mode) == kind else None
+    return found if stat.S_ISREG(found.st_mode) else None
 
 
 def _everything() -> list[Entry]:
@@ -184,13 +195,13 @@ def _remove(entries: Iterable[Entry]) -> None:
     """
     for each in entries:
         try:
-            if _seen(each.path, stat.S_IFDIR) is None:
+            if not _is_directory(each.path):
                 each.path.unlink()
                 continue
-            for path in sorted(_within(each.path), key=lambda path: path.name != ARTIFACT):
-                path.unlink(missing_ok=True)
+            for file in sorted(_within(each.path), key=lambda file: file.name != ARTIFACT):
+                Path(file.path).unlink(missing_ok=True)
             for place in (each.path / "__pycache__", each.path):
-                if _seen(place, stat.S_IFDIR) is not None and not os.listdir(place):
+                if _is_directory(place) and not os.listdir(place):
                     place.rmdir()
         except FileNotFoundError:
             continue  # another process was first
