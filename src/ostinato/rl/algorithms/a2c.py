@@ -28,7 +28,7 @@ def a2c(
     in step; advantages as in Schulman et al. 2016.
 
     >>> from ostinato import rl
-    >>> training = rl.a2c(rl.CartPole(), games=8, iterations=100)
+    >>> training = rl.a2c(rl.CartPole(), games=16, iterations=100)
     >>> training.train(seed=1)["episode_return"].shape
     (100,)
     """

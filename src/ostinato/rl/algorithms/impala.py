@@ -28,7 +28,7 @@ def impala(
     actor-learner architectures.
 
     >>> from ostinato import rl
-    >>> training = rl.impala(rl.CartPole(), games=8, iterations=100)
+    >>> training = rl.impala(rl.CartPole(), games=16, iterations=100)
     >>> training.train(seed=1)["episode_return"].shape
     (100,)
     """

@@ -35,7 +35,7 @@ def ppo(
     implementation details of proximal policy optimization.
 
     >>> from ostinato import rl
-    >>> training = rl.ppo(rl.CartPole(), games=4, steps=32, iterations=50)
+    >>> training = rl.ppo(rl.CartPole(), games=16, steps=32, iterations=50)
     >>> training.train(seed=1)["episode_return"].shape
     (50,)
     """

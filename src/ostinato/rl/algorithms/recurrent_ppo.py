@@ -32,7 +32,7 @@ def recurrent_ppo(
     Errors: ArgumentError for games that the minibatches do not divide.
 
     >>> from ostinato import rl
-    >>> training = rl.recurrent_ppo(rl.make("MaskedCartPole"), games=4, steps=16, iterations=10)
+    >>> training = rl.recurrent_ppo(rl.make("MaskedCartPole"), games=16, steps=16, iterations=10)
     >>> training.train(seed=1)["episode_return"].shape
     (10,)
     """
