@@ -130,7 +130,10 @@ def malformed(rule: Rule, fact: str) -> OptionError:
 def _wrong(rule: Rule, verdict: Verdict) -> OptionError:
     """The error about a rule with a counterexample; a weaker claim is the remedy if it holds."""
     fact = f"the rule `{rule.name}` is wrong: {verdict.why}"
-    for weaker in _weaker(rule):
+    found = tuple(_weaker(rule))
+    if found and decided(found[-1]).outcome == "failed":
+        found = ()  # an example against the weakest claim is one against each
+    for weaker in found:
         if decided(weaker).outcome in ("proved", "bounded"):
             words = {f: getattr(weaker, f) for f in ("exact", "valid")}
             changed = (f'{f}="{word}"' for f, word in words.items() if word != getattr(rule, f))
