@@ -21,7 +21,7 @@ def program(shape: tuple[int, ...], dtype: Dtype) -> ot.Program:
     return ot.Program(y=x.T, z=(x * 2).T, w=ot.where(b > 1, x.T, 0))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(SIZES, SIZES, st.sampled_from(("float32", "float64", "int32")), st.integers(1, 3))
 def test_any_matrix_is_transposed(m: int, n: int, dtype: Dtype, threads: int) -> None:
     compiled = program((m, n), dtype).compile(threads=threads)

@@ -1,6 +1,8 @@
 """Matrix products of every form against NumPy, with steps, run-time sizes and odd shapes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -68,6 +70,18 @@ class Problem:
         return acc * gain + c, z, np.where(z > 0, z, acc)
 
 
+@cache
+def compiled(spec: Matmul) -> Callable[..., None]:
+    """A product of matrices, compiled once for all sizes that it gets when it runs."""
+    product = matmul(spec)
+
+    @njit(**DRIVER)
+    def run(view: Array, places: object, lengths: object) -> None:
+        product(view, places, lengths)
+
+    return run
+
+
 def results(problem: Problem, spec: Matmul) -> tuple[Array, Array, Array]:
     parts = problem.parts()
     ends = np.cumsum([part.size for part in parts])
@@ -76,13 +90,7 @@ def results(problem: Problem, spec: Matmul) -> tuple[Array, Array, Array]:
     known = {"M": problem.m, "N": problem.n, "K": problem.k, "N2": 2 * problem.n, "R": 5}
     known |= {"never": 0, "twice": 2}
     sizes = tuple(known[name] for name in spec.runtime)
-    product = matmul(spec)
-
-    @njit(**DRIVER)
-    def run(view: Array, places: object, lengths: object) -> None:
-        product(view, places, lengths)
-
-    run(arena, offsets, sizes)
+    compiled(spec)(arena, offsets, sizes)
     c, d, e = (arena[end - part.size : end] for end, part in zip(ends[5:], parts[5:], strict=True))
     shape = problem.m, problem.n
     assert not np.any(e.reshape(problem.m, 2 * problem.n)[:, 1::2])
