@@ -17,7 +17,8 @@ from tests.property.programs import Replay, arguments, covering, is_beyond_limit
 pytestmark = [pytest.mark.cuda_sim, pytest.mark.xdist_group("cuda")]
 Arrays = dict[str, npt.NDArray[np.generic]]
 LONG = ("reinforce", "ragged", "ppo")  # simulated in one form only
-INVENTED = range(1, 41, 4)  # of the programs that cover all constructs
+# Of the programs that cover all constructs; 17 is simulated for ten seconds.
+INVENTED = [seed for seed in range(1, 41, 4) if seed != 17]
 
 
 @cache
