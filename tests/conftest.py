@@ -15,6 +15,7 @@ from ostinato.compiler.options import WITHOUT
 from ostinato.runtime.build.source_module import Kept, Loaded, load_module
 from tests.extensions import forgotten
 from tests.property.poison import PoisonedPool, poisoned
+from tests.property.today import told
 
 # `ci` draws the same programs at every run; HYPOTHESIS_PROFILE=dev looks for new ones.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -106,6 +107,10 @@ def machine_code_is_made_fast(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def _load_alone(program: Kept, *_: object) -> Loaded:
     return load_module(program)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(told())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

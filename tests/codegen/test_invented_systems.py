@@ -7,9 +7,10 @@ import pytest
 from tests.codegen.compare import assert_computes
 from tests.codegen.invented import invent
 from tests.codegen.on_cpu import plan
+from tests.property.today import of_today
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", of_today(range(40)))
 def test_a_plan_computes_what_the_system_defines(seed: int) -> None:
     system, arrays = invent(seed)
     chance = random.Random(seed)

@@ -10,6 +10,7 @@ import pytest
 import ostinato as ot
 from ostinato.pdg.interpret import interpret
 from ostinato.rewrite.optimize import optimize
+from tests.property.today import of_today
 from tests.rewrite.sums import (
     ELEMENTS,
     ENTROPIES,
@@ -76,14 +77,14 @@ def test_a_known_gap_is_still_one(name: str) -> None:
     assert order_of_work(GAPS[name]()) > LINEAR, f"`{name}` is linear now: it is no gap"
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", of_today(range(30)))
 def test_a_sum_with_a_weight_of_the_grammar_is_linear_and_means_the_same(seed: int) -> None:
     program = drawn(seed)
     assert order_of_work(program) < LINEAR
     means_the_same(program)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", of_today(range(30)))
 def test_a_fold_under_a_mask_of_the_grammar_means_the_same(seed: int) -> None:
     means_the_same(drawn_mask(seed))
 
