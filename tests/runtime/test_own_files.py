@@ -50,7 +50,9 @@ def of_the_user(root: Path, elsewhere: Path) -> list[Path]:
     (root / "cd").mkdir()
     (root / "cd" / f"cd{KEY[2:]}").symlink_to(elsewhere)
     (root / "objects" / "ef").symlink_to(elsewhere)
-    return [*(root / name for name in names), *elsewhere.iterdir()]
+    link = root / "objects" / KEY[:2] / f"{KEY[:2]}{OTHER[2:]}.o"
+    link.symlink_to(elsewhere / f"{KEY}.o")
+    return [*(root / name for name in names), *elsewhere.iterdir(), link]
 
 
 @pytest.mark.parametrize("evict", [False, True])
