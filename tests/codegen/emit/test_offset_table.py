@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.codegen.cpu.llvm_text import Part
+from ostinato.codegen.cpu.native import llvm_modules
+from ostinato.codegen.emit import driver
 from ostinato.codegen.emit.generated_module import functions, units
 from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.loops.expression import binary
@@ -39,6 +42,31 @@ def kernels(layers: int) -> list[str]:
 def test_kernels_of_equal_layers_are_one_function() -> None:
     few, many = kernels(3), kernels(6)
     assert len(set(many)) == len(set(few)) < len(few) < len(many)
+
+
+def test_equal_layers_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written, made = llvm_modules.written, list[str]()
+
+    def counted(of: Function, parts: dict[str, Part] | None = None) -> str:
+        made.append(of.name)
+        return written(of, parts)
+
+    monkeypatch.setattr(llvm_modules, "written", counted)
+    few, many = kernels(3), made.copy()
+    made.clear()
+    assert len(kernels(6)) > len(few)
+    assert len(made) == len(many) < len(few)
+
+
+def test_the_driver_of_many_kernels_is_not_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = planned(network(3), threads=2)
+    plan = replace(plan, without=frozenset())
+    for most, is_plain in ((len(plan.kernels), False), (len(plan.kernels) - 1, True)):
+        monkeypatch.setattr(driver, "MANY", most)
+        *others, last = functions(plan)
+        assert last.is_driver
+        assert last.plain == is_plain
+        assert not any(each.plain for each in others)
 
 
 def test_kernels_count_from_their_own_entries() -> None:

@@ -9,7 +9,6 @@ from ostinato.codegen.cpu.flags import digest
 from ostinato.codegen.target import Target, Tiles, Writer
 
 if TYPE_CHECKING:
-    from ostinato.codegen.cpu.llvm_text import Part
     from ostinato.codegen.loops.statements import Function
 
 
@@ -40,10 +39,10 @@ def _module(title: str, extents: Sequence[str], functions: Sequence[Function]) -
 
 
 def _writer() -> Writer:
-    from ostinato.codegen.cpu.native.llvm_modules import units
+    from ostinato.codegen.cpu.native.llvm_modules import Known, units
 
-    parts: dict[str, Part] = {}
-    return lambda functions: units(functions, parts)
+    known = Known()
+    return lambda functions: units(functions, known)
 
 
 CPU = Target(

@@ -67,6 +67,7 @@ ENTRY = "main"
 LOG, OWN = "log", "own"
 PHASE, ITEM, ITEMS, ENDED_ITEMS = "phase", "item", "items", "ended"
 LOCALS = (PHASE, ITEM, ITEMS, ENDED_ITEMS, OWN)
+MANY = 64  # kernels: a driver of more is not optimised, which takes 8 ms for each of them
 Closing = Callable[[], None]  # writes what is done once, when all items of a phase are done
 Inside = dict[Dim | Extent, str]
 NONE, ONE = Constant(0), Constant(1)
@@ -119,7 +120,7 @@ def emit_driver(
     about = "Every worker runs this, and claims items of each phase; `rest` waits for its end."
     return Function(
         ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True,
-        plain="LLVM passes" in plan.without,
+        plain="LLVM passes" in plan.without or len(plan.kernels) > MANY,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 from typing import Literal
 
@@ -65,13 +66,17 @@ class Storage:
     @property
     def strides(self) -> tuple[Expr, ...]:
         """Elements between neighbours along each stored axis, slots first."""
-        shape = self.shape
-        return tuple(product(shape[k + 1 :]) for k in range(len(shape)))
+        return _strides(self.shape)
 
     @property
     def elements(self) -> Expr:
         """The number of stored elements (of one copy)."""
         return product(self.shape)
+
+
+@lru_cache(maxsize=4096)  # every access asks, and few shapes differ
+def _strides(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    return tuple(product(shape[k + 1 :]) for k in range(len(shape)))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from typing import cast as typed
 
@@ -36,6 +37,7 @@ from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
 from ostinato.codegen.cpu.primitive import Argument, Primitive, inner, primitive
 from ostinato.codegen.loops.expression import SUFFIX, Constant, Given, Name, call, item
+from ostinato.codegen.loops.nameless import Shape, nameless
 from ostinato.codegen.loops.statements import Block, Definition, Function
 from ostinato.codegen.target import Unit
 
@@ -118,15 +120,26 @@ NAMES: dict[str, object] = {
 """What every function may mention."""
 
 
-def units(functions: Iterable[Function], parts: dict[str, Part] | None = None) -> Iterator[Unit]:
-    """Write functions, and the ``parts`` that they share where they are first used.
+@dataclass(frozen=True)
+class Known:
+    """What is written already: parts, and functions by what they are whatever their names are."""
 
+    parts: dict[str, Part] = field(default_factory=dict[str, Part])
+    functions: dict[Shape, str] = field(default_factory=dict[Shape, str])
+
+
+def units(functions: Iterable[Function], known: Known | None = None) -> Iterator[Unit]:
+    """Write functions, and the parts that they share where they are first used.
+
+    Functions that differ in names only are written once.
     Errors: UnreadableError.
     """
-    parts = {} if parts is None else parts
+    known = Known() if known is None else known
+    parts = known.parts
     for function in functions:
-        given = len(parts)
-        made = written(function, parts)
+        given, shape = len(parts), nameless(function)
+        made = known.functions.get(shape) or written(function, parts)
+        known.functions[shape] = made
         for part in list(parts.values())[given:]:
             yield Unit(part.symbol, part.text, "part")
         yield Unit(function.name, made, "driver" if function.is_driver else "kernel")
