@@ -1,8 +1,9 @@
-"""Choosing terms for a program of many equal parts as if it had three copies of each.
+"""Choosing terms for a program of many equal parts as if it had few copies of each.
 
-The first and the last copy of a part have other neighbours than those between, of which one
-stands for all. What is chosen there is written down for the others with their names. Every class
-takes the term that was chosen in the copy that computes it.
+The first and the last copies of a part have other neighbours than those between, of which one
+stands for all: three copies where each reads the one before it, five where each reads the last two.
+What is chosen there is written down for the others with their names. Every class takes the term
+that was chosen in the copy that computes it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ostinato.pdg.node import UNSEEN, Affine, Const, Iota, Node, postorder
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.extract.choose import Selection, Terms
 from ostinato.rewrite.extract.export import EGraph, ENode
@@ -18,8 +20,6 @@ from ostinato.rewrite.load.folded_rows import Folded
 from ostinato.rewrite.load.repeats import kinds_of
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.terms.signature import SIGNATURE
-
-KEPT = 3  # copies of a part: the first, the last, and one for all between
 
 
 class Differs(Exception):
@@ -44,6 +44,7 @@ class ShortProgram:
         self._scopes = scopes(given, folded)
         self._counts = [1 + len(copies) for copies in folded.parts]
         self._owners = dict(self._owned())
+        self._reach = [self._reached(part) for part in range(len(self._counts))]
         self.graph, self.loaded = given, loaded
         if folded.parts:
             self._short = self._unfolding(lambda cls, e: True, self._standing).of(self._kept)
@@ -64,7 +65,7 @@ class ShortProgram:
         kept, count = self._kept(owner.part), self._counts[owner.part]
         if owner.copy not in kept:
             return 0
-        return 1 + count - len(kept) if owner.copy == 1 else 1
+        return 1 + count - len(kept) if owner.copy == self._reach[owner.part] else 1
 
     def expanded(self, chosen: Selection) -> tuple[EGraph, Selection]:
         """The chosen terms for all copies, and an e-graph that has them.
@@ -94,7 +95,23 @@ class ShortProgram:
 
     def _kept(self, part: int) -> Sequence[int]:
         count = self._counts[part]
-        return (0, 1, count - 1) if self._is_short and count > KEPT else range(count)
+        reach = self._reach[part]
+        if not self._is_short or count <= 2 * reach + 1:
+            return range(count)
+        return (*range(reach + 1), *range(count - reach, count))
+
+    def _reached(self, part: int) -> int:
+        """How many copies away the operands of a copy are, at most, but no less than one.
+
+        So many copies at either end have other neighbours than those between.
+        """
+        copies = self._folded.parts[part]
+        first = {leaf: self._folded.operands[leaf] for leaf in copies[0].operands}
+        away = [1]
+        for number, operands in enumerate([first, *(copy.operands for copy in copies)]):
+            owners = map(self._owners.get, operands.values())
+            away += [abs(o.copy - number) for o in owners if o is not None and o.part == part]
+        return max(away)
 
     def _all(self, part: int) -> Sequence[int]:
         return range(self._counts[part])
@@ -103,7 +120,7 @@ class ShortProgram:
         """The place of the short program that stands for one of the whole program."""
         if place.part < 0 or place.copy in self._kept(place.part):
             return place
-        return place._replace(copy=1)
+        return place._replace(copy=self._reach[place.part])
 
     def _owned(self) -> Iterator[tuple[int, _Owner]]:
         for part, copies in enumerate(self._folded.parts):
@@ -118,10 +135,10 @@ class ShortProgram:
         owner = self._owners.get(node)
         if owner is None or owner.copy in self._kept(owner.part):
             return node
-        number = 1
-        if owner.part == part and copy:
+        number = self._reach[owner.part]
+        if owner.part == part:
             kept = self._kept(part)
-            number = kept[kept.index(copy) + (1 if owner.copy > copy else -1)]
+            number = kept[kept.index(copy) + owner.copy - copy]
         first = owner.first
         return self._folded.parts[owner.part][number - 1].nodes[first] if number else first
 
@@ -135,6 +152,7 @@ class ShortProgram:
         twins = {name: ids for name, ids in whole.twins.items() if ids[0] not in gone}
         ids = {node: number for node, number in whole.ids.items() if self.times(number)}
         outputs = tuple((name, node) for name, node in whole.pdg.outputs if node in ids)
+        outputs += tuple((UNSEEN + str(k), node) for k, node in enumerate(self._literals()))
         rows = {
             relation: self._short_rows(relation, table, gone)
             if relation == "raw_define" or relation.removeprefix("raw_") in SIGNATURE
@@ -144,6 +162,22 @@ class ShortProgram:
         chains = {vertex: chain for vertex, chain in whole.chains.items() if vertex[0] in twins}
         pdg = replace(whole.pdg, outputs=outputs)
         return replace(whole, pdg=pdg, chains=chains, twins=twins, ids=ids, rows=rows)
+
+    def _literals(self) -> list[Node]:
+        """What copies that are left out read, made of literals and indices: it is in no copy.
+
+        Each has a term of its own, chosen as that of an output is; it is legal anywhere.
+        """
+        node_of = {number: node for node, number in self._whole.ids.items()}
+        read = {
+            node_of[number]: None
+            for part, copies in enumerate(self._folded.parts)
+            for copy, names in enumerate(copies, 1)
+            if copy not in self._kept(part)
+            for number in names.operands.values()
+            if number in node_of and number not in self._owners
+        }
+        return [node for node in read if all(map(_is_literal, postorder((node,))))]
 
     def _short_rows(self, relation: str, table: Sequence[Row], gone: Container[int]) -> list[Row]:
         """The rows of nodes, or of definitions, that are not left out."""
@@ -171,7 +205,7 @@ class ShortProgram:
             for number, copy in enumerate(copies, 1):
                 if number not in self._kept(part):
                     for first, other in copy.recurrences.items():
-                        yield copies[0].recurrences[first], other
+                        yield copies[self._reach[part] - 1].recurrences[first], other
 
     def roots(
         self, full: EGraph, chosen: Selection
@@ -184,6 +218,11 @@ class ShortProgram:
             alike.setdefault(one, [one]).append(other)
         names = [(r, k) for rec, k in chosen.definitions for r in alike.get(rec, [rec])]
         return outputs, {name: full.definitions[name] for name in sorted(names)}
+
+
+def _is_literal(node: Node) -> bool:
+    """Whether what is computed of literals and indices only may contain a node."""
+    return bool(node.args) or isinstance(node.op, Const | Affine | Iota)
 
 
 def _itself(part: int, copy: int, node: int) -> int:
