@@ -80,7 +80,8 @@ def _machine(
     tensors = emission.artifact.interface.tensors
     table = [place.offsets[name] // width for name, width in tensors]
     memory = Memory(place.total_bytes, areas)
-    return Machine(emission.functions, memory, [*table, *[0] * WORDS], workers, order)
+    beside = [0] * (WORDS + emission.artifact.interface.stream_words)  # no history is in a file
+    return Machine(emission.functions, memory, [*table, *beside], workers, order)
 
 
 def _taken(memory: Memory, field: Field, extents: Mapping[str, int]) -> Array:
@@ -121,7 +122,8 @@ class _Python:
         """
         interface = self.artifact.interface
         (call,) = (x for x in interface.calls if x.number == number)
-        words = map(int, self.machine.table[len(interface.tensors) + 1 :])
+        first = len(interface.tensors) + interface.stream_words
+        words = map(int, self.machine.table[first + 1 :])
         point = {dim: next(words) for dim in call.dims}
         env: dict[Dim | Extent, int] = {Extent(n): k for n, k in self.bound.extents.items()}
         env.update(point.items())

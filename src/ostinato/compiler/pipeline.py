@@ -368,7 +368,7 @@ def _taken_anew(optimized: Optimized, options: Options) -> Taken:
     plan, _ = plan_of(optimized, options)
     workers = _workers(plan, options.hints, options)
     spilled = options.memory_limit * options.spill
-    total = layout(plan, options.hints, workers, spilled).memory_bytes
+    total = layout(plan, options.hints, workers, spilled).peak_bytes
     name, size = largest(plan, options.hints, workers)
     s = plan.statements[name]
     kind = "the argument " if s.kind == "input" else ""
@@ -458,7 +458,8 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
             shape = tuple(axis.size.as_int() for axis in statement.axes)
             values = np.array(system.constants[name], statement.dtype)
             constants[argument] = values.reshape(shape)
-    return replace(planned, checked=options.does_check("addresses")), constants
+    checked = options.does_check("addresses")
+    return replace(planned, checked=checked, spills=options.spill), constants
 
 
 @cached

@@ -152,6 +152,18 @@ call_python = primitive("call_python", "void", ("int64", "int64"), _call_python)
 """``call_python(address, number)``: let Python run the call of that number."""
 
 
+def _arrive(builder: Builder, args: list[Value]) -> None:
+    address, *rest = args
+    builder.call(builder.inttoptr(address, function_type(VOID)), rest)
+
+
+arrive = primitive("arrive", "void", ("int64",) * 5, _arrive)
+"""``arrive(address, stream, visit, step, start)``: wait until the steps of a block are in memory.
+
+``start`` is the place of the history's first step, in elements from the beginning of the arena.
+"""
+
+
 def _invoke(builder: Builder, args: list[Value]) -> None:
     address, *rest = args
     builder.call(builder.inttoptr(address, function_type(VOID)), rest)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ostinato.codegen.cpu.access import (
     access,
+    arrive,
     call_python,
     invoke,
     prefetch,
@@ -63,6 +64,7 @@ __all__ = [
     "Step",
     "access",
     "argsort",
+    "arrive",
     "bfloat16_value_u16",
     "bfloat16_bits_f32",
     "claim",

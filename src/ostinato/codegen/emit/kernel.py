@@ -5,6 +5,16 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import assert_never
 
+from ostinato.codegen.emit.arrivals import (
+    Visits,
+    emit_alone,
+    emit_blocks,
+    emit_ends,
+    prologue,
+    streams_of,
+    visits_of,
+    words,
+)
 from ostinato.codegen.emit.calling import emit_call
 from ostinato.codegen.emit.function import (
     ARENA,
@@ -110,17 +120,24 @@ def emit_kernel(
         dims[dim] = names.fresh(dim.name)
     places, entries = table.places(number), len(table.entries)
     function = Function(plan, number, places, entries, names, dims, along=kernel.along)
+    told = streams_of(plan)
+    function.streams = tuple(s for s in told if s.kernel == number)
+    function.steps = {s.number: names.fresh(f"block_{s.tensor}") for s in function.streams}
+    function.entries = entries + words(len(told))
     body = Block()
     for place, tree in enumerate(kernel.body):
         function.slices = kernel.slices[place] if kernel.sliced else 0
-        emit_tree(tree, function, body)
+        emit_alone(function, place, body)
+        emit_tree(tree, function, body, visits=visits_of(function, place))
+    emit_ends(function, body)
+    blocks = prologue(function)
     parts = (PART, PARTS) if kernel.sliced or kernel.along else ()
     integers = (LOCAL, KEY, ENTRY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
     arrays = Tuple((call("carray", "memory", 1), call("carray", "table", 1)))
     return LoopFunction(
         name=kernel.name,
         parameters=(*ARRAYS, *((name, "int64") for name in integers)),
-        body=(Let((ARENA, OFFSETS), arrays), *function.prologue(), *body.body),
+        body=(Let((ARENA, OFFSETS), arrays), *function.prologue(), *blocks, *body.body),
         definitions=(*function.accessors(), *function.products),
         tensors=tuple(function.tensors),
         remarks=tuple(describe(kernel, plan)),
@@ -131,24 +148,35 @@ def emit_kernel(
 
 
 def emit_tree(
-    tree: Tree, function: Function, out: Block, held: frozenset[Cond] = frozenset()
+    tree: Tree,
+    function: Function,
+    out: Block,
+    held: frozenset[Cond] = frozenset(),
+    visits: Visits = (),
 ) -> None:
-    """Write a loop with its body, or a leaf, where it is needed; ``held`` are tests around it."""
+    """Write a loop with its body, or a leaf, where it is needed; ``held`` are tests around it.
+
+    A loop tells of the ``visits`` of streams.
+    """
     guard = untested(guard_of(tree, function.plan.guards), held)
     if guard == ALWAYS:
-        _emit_tree(tree, function, out, held)
+        _emit_tree(tree, function, out, held, visits)
         return
     with out.when(condition(guard, function.dims)), function.block():
-        _emit_tree(tree, function, out, held.union(conjuncts(guard)))
+        _emit_tree(tree, function, out, held.union(conjuncts(guard)), visits)
 
 
-def _emit_tree(tree: Tree, function: Function, out: Block, held: frozenset[Cond]) -> None:
+def _emit_tree(
+    tree: Tree, function: Function, out: Block, held: frozenset[Cond], visits: Visits
+) -> None:
     match tree:
         case Loop(span, reverse, _, body):
             end = function.plan.ends.get(tree)
             part = (PART, PARTS) if span is function.along else None
             head = bounds(span, reverse, function.dims, part)
             with out.loop(function.dims[span.dim], *head), function.block():
+                start = head[0] if len(head) > 1 else Constant(0)
+                emit_blocks(function, visits, start, out)
                 for place, inner in enumerate(body):
                     if end and end.place == place:
                         emit_end(end, tree, function, out)

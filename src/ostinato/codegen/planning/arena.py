@@ -17,6 +17,7 @@ from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.liveness import Life
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.skyline import packed
+from ostinato.codegen.planning.transfers import Movable, Moves
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Extent, evaluate
 
@@ -40,7 +41,8 @@ class Layout:
     Offsets of worker-local tensors are those of worker 0; worker ``k`` adds ``k * local_stride``.
     ``lower_bound_bytes`` is what is in use at once in the fullest phase. ``blocks`` are what shares
     the arena: name, offset, bytes, first and last phase of use. What lies behind ``memory_bytes``
-    is in a file. Of tensors with ``windows`` so many steps have room at a time: see `Streamed`.
+    is in a file, and ``moves`` are its transfers. Of tensors with ``windows`` so many steps have room
+    at a time: see `Streamed`.
     """
 
     offsets: dict[str, int]
@@ -50,6 +52,12 @@ class Layout:
     blocks: tuple[tuple[str, int, int, int, int], ...] = ()
     memory_bytes: int = 0
     windows: tuple[Window, ...] = ()
+    moves: Moves = Moves()
+
+    @property
+    def peak_bytes(self) -> int:
+        """The bytes that take memory at once."""
+        return self.memory_bytes + self.moves.room_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +97,17 @@ def layout(
         blocks.append(_Block("", stride * workers, everywhere))
     bound = _lower_bound(blocks)
     offsets, total = packed(blocks, bound)
-    in_memory = total
+    in_memory, moves = total, Moves()
     if 0 < most_in_memory < total:
-        offsets, in_memory, total, bound = _in_two(plan, blocks, most_in_memory)
+        movable = Movable(plan, extents, workers, sizes, frozenset(w.tensor for w in windows))
+        offsets, in_memory, total, bound, moves = _in_two(movable, blocks, most_in_memory)
     shown = tuple(
         (b.name or "of the workers", offsets[b.name], b.size, b.life.first, b.life.last)
         for b in blocks
     )
     base = offsets.pop("", 0)
     offsets |= {n: base + at for n, at in local.items()}
-    return Layout(offsets, stride, total, bound, shown, in_memory, tuple(windows))
+    return Layout(offsets, stride, total, bound, shown, in_memory, tuple(windows), moves)
 
 
 LEAST = 4  # records: with fewer a stream would mostly wait
@@ -131,8 +140,8 @@ class Streamed:
         longest = max((w.steps for w in whole), default=0)
         count = records or min(longest, max(LEAST, usual_bytes // max(1, step_bytes)))
         made = placed(count)
-        if not records and step_bytes and made.memory_bytes > self.limit > 0:
-            made = placed(max(LEAST, count - -(-(made.memory_bytes - self.limit) // step_bytes)))
+        if not records and step_bytes and made.peak_bytes > self.limit > 0:
+            made = placed(max(LEAST, count - -(-(made.peak_bytes - self.limit) // step_bytes)))
         return made
 
 
@@ -146,29 +155,31 @@ def _whole(s: Storage, back: int, extents: Mapping[str, int]) -> Window:
 
 
 def _in_two(
-    plan: Plan, blocks: Sequence[_Block], most: int
-) -> tuple[dict[str, int], int, int, int]:
-    """Offsets, bytes in memory, all bytes, and a bound on those in memory.
+    movable: Movable, blocks: Sequence[_Block], most: int
+) -> tuple[dict[str, int], int, int, int, Moves]:
+    """Offsets, bytes in memory, all bytes, a bound on those in memory, and transfers of the others.
 
     The largest histories lie in a file.
 
     A byte of any history is written once and read back once, so the largest ones leave first: that
-    are the fewest places to move to and fro. If histories are not enough, all of them leave.
+    are the fewest places to move to and fro. If histories are not enough, all of them leave. What
+    the others leave of the memory is room for the steps that are in use.
     """
-    histories = _histories(plan)
+    histories = _histories(movable.plan)
     leaving = sorted((b for b in blocks if b.name in histories), key=lambda b: (-b.size, b.name))
     staying, gone = list(blocks), list[_Block]()
     offsets, end = packed(staying, _lower_bound(staying))
-    while end > most and leaving:
+    room = 0
+    while end + room > most and leaving:
         gone.append(leaving.pop(0))
         staying.remove(gone[-1])
-        bound = _lower_bound(staying)
-        if bound <= most or not leaving:
+        bound, room = _lower_bound(staying), movable.least_bytes({b.name for b in gone})
+        if bound + room <= most or not leaving:
             offsets, end = packed(staying, bound)
     behind = -(-end // MAPPED) * MAPPED
     moved, more = packed(gone, _lower_bound(gone))
-    bound = _lower_bound(staying)
-    return offsets | {n: behind + at for n, at in moved.items()}, end, behind + more, bound
+    bound, moves = _lower_bound(staying), movable.moves({b.name for b in gone}, most - end)
+    return offsets | {n: behind + at for n, at in moved.items()}, end, behind + more, bound, moves
 
 
 def _histories(plan: Plan) -> frozenset[str]:

@@ -46,8 +46,8 @@ class Plan:
     ``tiles`` gives the indices of every tiled dim, the most significant first, ``short`` how many
     points of a dim are too few for its tiles. ``ranks`` say of the axes of a tensor, and of dims of
     rows, in which order they were before axes were laid out.
-    With ``checked`` its kernels compare every address with bounds. Emission leaves out the passes
-    named in ``without``.
+    With ``checked`` its kernels compare every address with bounds, with ``spills`` they tell where
+    they are in histories. Emission leaves out the passes named in ``without``.
     """
 
     statements: dict[str, Statement]  # tiled and laid out: what the leaves compute
@@ -72,6 +72,7 @@ class Plan:
     begun: dict[str, Loop] = field(default_factory=dict[str, Loop])
     ranks: Mapping[str, Mapping[Dim, int]] = field(default_factory=dict[str, Mapping[Dim, int]])
     checked: bool = False
+    spills: bool = False
     without: frozenset[str] = frozenset()
 
     @property

@@ -59,7 +59,7 @@ class Room:
         return layout(planned, extents, self.workers_of(planned, extents), most)
 
     def bytes_of(self, planned: Plan) -> int:
-        return self.layout(planned).memory_bytes
+        return self.layout(planned).peak_bytes
 
     def file_bytes(self, planned: Plan) -> int:
         found = self.layout(planned)

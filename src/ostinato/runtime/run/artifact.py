@@ -146,7 +146,7 @@ class Interface(Protocol):
     iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
     ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
     Where addresses are checked, ``areas`` are those of the entries, ``together`` the tensors that
-    each kernel accesses.
+    each kernel accesses. Behind the entries stand ``stream_words``: see `transfer_thread`.
     """
 
     @property
@@ -169,6 +169,54 @@ class Interface(Protocol):
     def areas(self) -> Sequence[Area]: ...
     @property
     def together(self) -> Sequence[tuple[str, ...]]: ...
+    @property
+    def stream_words(self) -> int: ...
+
+
+class Room(Protocol):
+    """So many steps are in blocks of ``count``, of which ``blocks`` have room at once."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def step_bytes(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def blocks(self) -> int: ...
+
+
+class Passage(Protocol):
+    """The transfers of a history in one call of a kernel, each with the points of issue and end.
+
+    ``points`` are arrivals at blocks, by the visit of the stream; the end of the call is the last.
+    """
+
+    @property
+    def stream(self) -> int: ...
+    @property
+    def kernel(self) -> int: ...
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def copies(self) -> int: ...
+    @property
+    def room(self) -> Room: ...
+    @property
+    def points(self) -> Sequence[tuple[int, int]]: ...
+    @property
+    def transfers(self) -> Sequence[tuple[str, int, int, int]]: ...
+
+
+class Moves(Protocol):
+    """The transfers of a run, the memory that steps in use take, what no transfer moves."""
+
+    @property
+    def passages(self) -> Sequence[Passage]: ...
+    @property
+    def room_bytes(self) -> int: ...
+    @property
+    def unplanned(self) -> Sequence[str]: ...
 
 
 class Layout(Protocol):
@@ -177,6 +225,7 @@ class Layout(Protocol):
     ``blocks`` are what shares the arena: name, offset, bytes, first and last phase of use. Of all
     bytes the first ``memory_bytes`` lie in memory, the others in a file. ``windows`` are tensors of
     which some steps have room at a time: name, steps, bytes of one, how far reads look back.
+    ``peak_bytes`` take memory at once: the bytes in memory, and the room that ``moves`` need.
     """
 
     @property
@@ -193,6 +242,10 @@ class Layout(Protocol):
     def blocks(self) -> Sequence[tuple[str, int, int, int, int]]: ...
     @property
     def windows(self) -> Sequence[tuple[str, int, int, int]]: ...
+    @property
+    def moves(self) -> Moves: ...
+    @property
+    def peak_bytes(self) -> int: ...
 
 
 Place = Callable[[Mapping[str, int], int], Layout]  # extents, workers

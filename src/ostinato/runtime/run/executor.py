@@ -92,6 +92,8 @@ class Execution:
         for each in frame.arguments:
             if each.field.tensor not in self.direct:
                 each.entrance.put(bound.inputs[each.field.name])
+        if frame.transfers is not None:
+            frame.transfers.rest()
         interface = program.artifact.interface
         control = Control(frame.control, self._words.stop, self._words.done)
         self.calls = Calls(
@@ -112,10 +114,11 @@ class Execution:
         entry = program.loaded.entry if log is None else log.stamping.entry
         arguments = self._arguments()
         is_brief = is_awaited and program.is_brief(self.bound.extents)
+        is_brief = is_brief and frame.transfers is None
         if is_brief and log is None and isinstance(entry, Entry):
             shared = frame.shared, frame.control
             return Crew(entry, frame.rows(self.count, arguments), shared)
-        return Workers(entry, self.count, arguments, is_brief, self.direct)
+        return Workers(entry, self.count, arguments, is_brief, (self.direct, frame.transfers))
 
     def _arguments(self) -> tuple[object, ...]:
         frame, interface = self.frame, self.program.artifact.interface
@@ -161,6 +164,8 @@ class Execution:
             raise
         if self.calls.failure is not None:
             raise self.calls.failure
+        if self.frame.transfers is not None and self.frame.transfers.failure is not None:
+            raise self.frame.transfers.failure
 
     def result(self, each: Outcome) -> Array:
         if each.field.tensor in self.direct:
@@ -251,7 +256,7 @@ class Executable:
     def require_limit(self, bound: Bound, records: int | None = None) -> None:
         """Raise MemoryLimitError if a run takes more than the program was compiled for."""
         self._extents = dict(bound.extents)
-        needed, limit = self.layout(bound.extents, records).memory_bytes, self.artifact.memory_limit
+        needed, limit = self.layout(bound.extents, records).peak_bytes, self.artifact.memory_limit
         if limit and needed > limit:
             at = ", ".join(f"{name}={n}" for name, n in sorted(bound.extents.items()))
             fact = f"the run at {at} takes {needed:,} bytes, more than its limit of {limit:,}"
@@ -271,7 +276,7 @@ class Executable:
             return free
         workers = self.workers(extents)
         if layout.memory_bytes < layout.total_bytes:
-            require_memory(layout.memory_bytes, extents)
+            require_memory(layout.peak_bytes, extents)
             arena = spilled_arena(layout.total_bytes, layout.memory_bytes, extents)
             return Frame(self.artifact, extents, workers, layout, arena)
         is_plain = free is not None and free.layout.memory_bytes == free.layout.total_bytes
@@ -307,6 +312,8 @@ class Executable:
         """Keep the memory of an ended run for the next one."""
         if execution.workers.is_late():
             execution.frame.renew()
+        if execution.frame.transfers is not None:
+            execution.frame.transfers.rest()
         self._free = [execution.frame]
 
     def release(self) -> None:
@@ -398,7 +405,7 @@ class Executable:
         That is so if they do not come while it runs, or a claim needs those of all steps.
         """
         whole, limit = self.layout(extents), self.artifact.memory_limit
-        is_little = whole.total_bytes <= RECORD_BYTES and not 0 < limit < whole.memory_bytes
+        is_little = whole.total_bytes <= RECORD_BYTES and not 0 < limit < whole.peak_bytes
         if wanted is None or (not wanted and is_little) or not is_live(self.artifact, dim):
             return None
         few = {w[0] for w in self.layout(extents, wanted).windows}
@@ -440,10 +447,10 @@ class Executable:
             return replace(explanation, cost=cost, records=records)
         layout = self.layout(at)
         tensors = tuple(Stored(*block) for block in layout.blocks)
-        used = layout.memory_bytes, layout.lower_bound_bytes
+        used = layout.peak_bytes, layout.lower_bound_bytes
         file_bytes = layout.total_bytes - layout.memory_bytes
         streamed = self.layout(at, self.records(at, self.artifact.interface.streamed, 0))
-        use = MemoryUse(*used, dict(at), tensors, file_bytes, streamed.memory_bytes)
+        use = MemoryUse(*used, dict(at), tensors, file_bytes, streamed.peak_bytes)
         return replace(explanation, memory=use, cost=cost, records=records)
 
 

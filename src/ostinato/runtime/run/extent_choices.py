@@ -9,17 +9,69 @@ magnitudes, and kept beside the program.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ostinato.runtime.disk.sealed import Note
-from ostinato.runtime.run.artifact import Layout, Place, PlaceStream, Price, unstreamed
+from ostinato.runtime.run.artifact import Layout, Moves, Place, PlaceStream, Price, unstreamed
 
 LAYOUTS = "layouts.json"
 RECORD_BYTES = 1 << 25  # of the records that may wait to be read, if the user does not say
 MOST = 8  # layouts that are kept: the first ones that were asked for
+
+
+class PlacedRoom(NamedTuple):
+    """See `ostinato.runtime.run.artifact.Room`."""
+
+    steps: int
+    step_bytes: int
+    count: int
+    blocks: int
+
+
+class PlacedPassage(NamedTuple):
+    """See `ostinato.runtime.run.artifact.Passage`."""
+
+    stream: int
+    kernel: int
+    tensor: str
+    copies: int
+    room: PlacedRoom
+    points: tuple[tuple[int, int], ...]
+    transfers: tuple[tuple[str, int, int, int], ...]
+
+    @classmethod
+    def read(cls, row: list[Any]) -> PlacedPassage:
+        *first, room, points, transfers = row
+        return cls(*first, PlacedRoom(*room), _rows(points), _rows(transfers))
+
+
+class PlacedMoves(NamedTuple):
+    """See `ostinato.runtime.run.artifact.Moves`."""
+
+    passages: tuple[PlacedPassage, ...] = ()
+    room_bytes: int = 0
+    unplanned: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, moves: Moves) -> PlacedMoves:
+        passages = tuple(
+            PlacedPassage(
+                *(p.stream, p.kernel, p.tensor, p.copies),
+                PlacedRoom(p.room.steps, p.room.step_bytes, p.room.count, p.room.blocks),
+                _rows(p.points),
+                _rows(p.transfers),
+            )
+            for p in moves.passages
+        )
+        return cls(passages, moves.room_bytes, tuple(moves.unplanned))
+
+    @classmethod
+    def read(cls, row: list[Any]) -> PlacedMoves:
+        passages, room_bytes, unplanned = row
+        return cls(tuple(map(PlacedPassage.read, passages)), room_bytes, tuple(unplanned))
 
 
 @dataclass(frozen=True)
@@ -33,13 +85,19 @@ class Placed:
     blocks: tuple[tuple[str, int, int, int, int], ...]
     memory_bytes: int
     windows: tuple[tuple[str, int, int, int], ...] = ()
+    moves: PlacedMoves = PlacedMoves()
+
+    @property
+    def peak_bytes(self) -> int:
+        """The bytes that take memory at once."""
+        return self.memory_bytes + self.moves.room_bytes
 
     @classmethod
     def of(cls, layout: Layout) -> Placed:
         used = layout.total_bytes, layout.lower_bound_bytes
         blocks, windows = tuple(layout.blocks), tuple((*w,) for w in layout.windows)
-        near = layout.memory_bytes
-        return cls(dict(layout.offsets), layout.local_stride, *used, blocks, near, windows)
+        near, moves = layout.memory_bytes, PlacedMoves.of(layout.moves)
+        return cls(dict(layout.offsets), layout.local_stride, *used, blocks, near, windows, moves)
 
 
 class Placing:
@@ -82,8 +140,8 @@ class Placing:
             return {}
         try:
             return {
-                str(key): Placed(at, each, whole, bound, _rows(blocks), near, _rows(held))
-                for key, (at, each, whole, bound, blocks, near, held) in json.loads(body).items()
+                str(key): Placed(*sizes, _rows(blocks), near, _rows(held), PlacedMoves.read(moves))
+                for key, (*sizes, blocks, near, held, moves) in json.loads(body).items()
             }
         except (ValueError, AttributeError, TypeError) as failure:
             self._note.refuse(failure)
@@ -94,7 +152,7 @@ class Placing:
         self._note.write(json.dumps(rows).encode())
 
 
-def _rows(of: list[list[Any]]) -> tuple[Any, ...]:
+def _rows(of: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
     return tuple((*row,) for row in of)
 
 

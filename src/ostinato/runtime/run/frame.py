@@ -34,6 +34,7 @@ from ostinato.runtime.run.artifact import Artifact, Field, Layout
 from ostinato.runtime.run.callbacks import words
 from ostinato.runtime.run.result_pool import RESULTS
 from ostinato.runtime.run.tensor_bounds import Bounds, words_before
+from ostinato.runtime.run.transfer_thread import TransferThread
 
 if TYPE_CHECKING:
     from ostinato.runtime.run.artifact import Field, InMemory
@@ -94,12 +95,16 @@ class Frame:
         for k, (name, size) in enumerate(interface.tensors):
             self._entries.setdefault(name, []).append((k, size))
         before = words_before(interface)
-        whole = np.zeros(before + len(places) + words(interface.calls), np.int64)
+        behind = interface.stream_words + words(interface.calls)
+        whole = np.zeros(before + len(places) + behind, np.int64)
         self.table = whole[before:]
         self.bounds: Bounds | None = None
         if interface.areas:
             self.bounds = Bounds(interface, layout, extents, workers, whole[:before], arena)
         self._address = arena.ctypes.data
+        self.transfers: TransferThread | None = None
+        if layout.moves.passages:
+            self.transfers = TransferThread(layout, arena, dict(interface.tensors))
         self.renew()
 
     @property
@@ -131,6 +136,10 @@ class Frame:
                 self.table[k] -= self.first(name) * (step_bytes // size)
         if self.bounds is not None:
             self.bounds.clear()
+        if self.transfers is not None:
+            first = len(self._places)
+            behind = first + self.artifact.interface.stream_words
+            self.transfers.begin(self.table[first:behind])
         self.control.fill(0)
         self.shared.fill(0)
 

@@ -31,6 +31,7 @@ NOWHERE = -1
 BLOCK = 1 << 20  # bytes that are written at once where a system reserves no room
 MOUNTS = Path("/proc/self/mounts")  # where Linux says what keeps the files of a folder
 IN_MEMORY = ("tmpfs", "ramfs")
+POPULATE = 22  # advice to read pages and to map them, of Linux from 5.14 on
 FAILED = ctypes.c_void_p(-1).value
 
 
@@ -43,16 +44,44 @@ def spilled_arena(
 
     Errors: MemoryLimitError if there is no room for the file, or no memory.
     """
-    start = -(-memory_bytes // MAPPED) * MAPPED
+    start = first_byte(memory_bytes)
     file = _reserved(total_bytes - start, extents)
     try:
         address = _mapped(0, total_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, NOWHERE, extents)
         _mapped(address + start, total_bytes - start, mmap.MAP_SHARED | FIXED, file, extents)
+        _advise(address + start, total_bytes - start, "MADV_RANDOM")
     finally:
         os.close(file)  # the mapping keeps it
     made = np.ctypeslib.as_array((ctypes.c_uint8 * total_bytes).from_address(address))
     weakref.finalize(made.base if made.base is not None else made, _unmap, address, total_bytes)
     return made
+
+
+def first_byte(memory_bytes: int) -> int:
+    """Where the part of an arena begins that lies in a file."""
+    return -(-memory_bytes // MAPPED) * MAPPED
+
+
+def forget(address: int, size_bytes: int) -> None:
+    """Take pages of a mapped file out of the memory of the process; what was written stays."""
+    _advise(address, size_bytes, "MADV_DONTNEED")
+
+
+def bring(address: int, size_bytes: int) -> None:
+    """Take pages of a mapped file into the memory of the process, from the disk if need be."""
+    _advise(address, size_bytes, "MADV_WILLNEED")  # reads all of them at once
+    _system().madvise(address, size_bytes, POPULATE)  # where a system has none, reads map them
+
+
+def _advise(address: int, size_bytes: int, name: str) -> None:
+    """Advise the system, if it knows the advice.
+
+    Read at random, a file is kept in single pages: of larger ones a process gets all, whatever it
+    touches.
+    """
+    advice = getattr(mmap, name, None)
+    if advice is not None:
+        _system().madvise(address, size_bytes, advice)
 
 
 def _reserved(size_bytes: int, extents: Mapping[str, int]) -> int:
@@ -132,4 +161,5 @@ def _system() -> ctypes.CDLL:
         ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
     )  # fmt: skip
     found.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    found.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     return found

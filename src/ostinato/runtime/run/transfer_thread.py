@@ -1,0 +1,170 @@
+"""The thread that moves blocks of histories between memory and a file, as the plan says.
+
+A kernel tells at which block of a stream it arrives. Its thread then issues the transfers of the
+points up to that one, and waits until those have ended that are due there. Transfers are done one
+after the other, in the order of their issue, by one thread, while kernels compute.
+
+A history is mapped: to move a block out is to take its pages out of the memory of the process,
+which the system keeps in its cache or writes to the disk; to move it back is to map them again. So
+memory holds no more than the plan has room for, and a read that no plan foresaw is late, but right.
+Pages beside a block leave with it and come back when they are touched, at most one on each side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.runtime.run.artifact import Layout, Passage
+from ostinato.runtime.run.spill_file import bring, first_byte, forget
+
+PAGE = mmap.PAGESIZE
+AROUND = 16 * PAGE  # the system maps so much around a page that is read
+_ARRIVED = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
+_Order = tuple[str, int, int, threading.Event]  # the way, the first address, the one behind
+
+
+@dataclass
+class _Call:
+    """A call of a kernel under way: where a history starts, its last point, what has been issued."""
+
+    start: int
+    point: int = -1
+    issued: int = 0
+    inside: set[int] = field(default_factory=set[int])  # blocks
+    ended: dict[int, list[threading.Event]] = field(
+        default_factory=dict[int, list[threading.Event]]
+    )
+
+
+class _Stream:
+    """A stream at the extents of a run."""
+
+    def __init__(self, passage: Passage, item: int) -> None:
+        """Number the points; an element has so many bytes."""
+        self.passage, self.item = passage, item
+        self.point = {point: k for k, point in enumerate(passage.points)}
+        self.end = len(passage.points)
+        self.last = max((visit for visit, _ in passage.points), default=-1)
+        self.size = passage.room.steps * passage.room.step_bytes
+
+    def bytes_of(self, block: int) -> tuple[int, int]:
+        """The first byte of a block and the one behind it, in the history."""
+        each = self.passage.room.count * self.passage.room.step_bytes
+        return block * each, min(self.size, (block + 1) * each)
+
+
+class TransferThread:
+    """The transfers of the runs that one arena serves, one after the other.
+
+    The thread ends when nobody refers to this any more.
+    """
+
+    def __init__(
+        self, layout: Layout, arena: npt.NDArray[np.uint8], items: Mapping[str, int]
+    ) -> None:
+        """Start the thread. ``items`` are the bytes of an element of each tensor."""
+        self._arena = arena.ctypes.data
+        self._file = self._arena + first_byte(layout.memory_bytes), self._arena + arena.size
+        self._streams = {p.stream: _Stream(p, items[p.tensor]) for p in layout.moves.passages}
+        self._calls: dict[tuple[int, int], _Call] = {}
+        self._orders: SimpleQueue[_Order | None] = SimpleQueue()
+        self._told = _arrived_at(weakref.ref(self))  # kept: C knows its address only
+        self.failure: BaseException | None = None
+        self.count = 0  # of transfers in a run
+        target, orders = _work, (self._orders,)
+        threading.Thread(target=target, args=orders, daemon=True, name="ostinato-transfers").start()
+        weakref.finalize(self, self._orders.put, None)
+
+    def begin(self, words: npt.NDArray[np.int64]) -> None:
+        """Let a run begin, whose arguments are written.
+
+        The words are those by which kernels find the function and the steps of a block.
+        """
+        self._calls.clear()
+        self.failure, self.count = None, 0
+        words[0] = ctypes.cast(self._told, ctypes.c_void_p).value
+        for number, stream in self._streams.items():
+            words[1 + number] = stream.passage.room.count
+        self.rest()
+
+    def rest(self) -> None:
+        """Take all of the file out of the memory of the process."""
+        forget(self._file[0], self._file[1] - self._file[0])
+
+    def arrived(self, number: int, visit: int, step: int, start: int) -> None:
+        """Issue the transfers of an arrival, and wait for those that are due."""
+        try:
+            self._arrive(self._streams[number], visit, step, start)
+        except BaseException as failure:  # nothing may pass through compiled code
+            self.failure = failure
+
+    def _arrive(self, stream: _Stream, visit: int, step: int, start: int) -> None:
+        key = stream.passage.stream, start
+        call = self._calls.setdefault(key, _Call(self._arena + start * stream.item))
+        here = (visit, step // stream.passage.room.count)
+        point = stream.end if visit > stream.last else stream.point.get(here, call.point)
+        if point <= call.point:
+            return
+        transfers = stream.passage.transfers
+        while call.issued < len(transfers) and transfers[call.issued][2] <= point:
+            way, block, _, due = transfers[call.issued]
+            ended = self._issue(stream, call, way, block)
+            call.ended.setdefault(due, []).append(ended)
+            call.issued += 1
+        for due in [due for due in call.ended if due <= point]:
+            for ended in call.ended.pop(due):
+                ended.wait()
+        call.point = point
+        if visit <= stream.last:
+            call.inside.add(here[1])
+        if point == stream.end:
+            del self._calls[key]
+
+    def _issue(self, stream: _Stream, call: _Call, way: str, block: int) -> threading.Event:
+        first, end = stream.bytes_of(block)
+        if way == "back":
+            call.inside.add(block)
+        else:  # beside it, pages of blocks that are gone came with others
+            call.inside.discard(block)
+            near = (stream.bytes_of(b) for b in sorted(call.inside))
+            near = [(low, high) for low, high in near if high > first - AROUND and low < end + AROUND]
+            first = max([0, first - AROUND, *(high for _, high in near if high <= first)])
+            end = min([stream.size, end + AROUND, *(low for low, _ in near if low >= end)])
+        start, ended = call.start, threading.Event()
+        first, end = (max(self._file[0], start + first), min(self._file[1], start + end))
+        inward = way != "back" and call.inside
+        low = -(-first // PAGE) * PAGE if inward else first // PAGE * PAGE
+        high = end // PAGE * PAGE if inward else -(-end // PAGE) * PAGE
+        self._orders.put((way, max(low, self._file[0]), min(high, self._file[1]), ended))
+        self.count += 1
+        return ended
+
+
+def _work(orders: SimpleQueue[_Order | None]) -> None:
+    """Do transfers in the order of their issue."""
+    while (order := orders.get()) is not None:
+        way, first, end, ended = order
+        if first < end:
+            (bring if way == "back" else forget)(first, end - first)
+        ended.set()
+
+
+def _arrived_at(thread: weakref.ref[TransferThread]) -> Any:
+    """The function that kernels tell of an arrival."""
+
+    def told(number: int, visit: int, step: int, start: int) -> None:
+        alive = thread()
+        if alive is not None:
+            alive.arrived(number, visit, step, start)
+
+    return _ARRIVED(told)
