@@ -229,11 +229,43 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Transfer:
+    """A block goes "out" to the file, comes "back", or is dropped, between two points."""
+
+    way: str
+    block: int
+    issued: int
+    due: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The transfers of a history in a call of a kernel, which begins at a time.
+
+    ``copies`` calls run at once. The history has so many ``steps``, in blocks of ``count``, and
+    memory for ``blocks`` of them. ``places`` are those of the trees of the kernel that visit it;
+    ``points`` are visits by number and the blocks that they arrive at.
+    """
+
+    tensor: str
+    call: tuple[Moment, ...]
+    places: tuple[int, ...]
+    copies: int
+    steps: int
+    step_bytes: int
+    count: int
+    blocks: int
+    points: tuple[tuple[int, int], ...]
+    transfers: tuple[Transfer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """The arena at given extents: offsets in bytes; what is local is that of the first worker.
 
     Each further worker has its part ``stride`` bytes behind that of the one before. What lies
-    behind the first ``memory`` bytes is in a file.
+    behind the first ``memory`` bytes is in a file, of which ``room`` bytes are in memory at once,
+    with the ``passages`` of histories.
     """
 
     extents: Mapping[str, int]
@@ -241,6 +273,8 @@ class Layout:
     stride: int
     total: int
     memory: int = 0
+    room: int = 0
+    passages: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ostinato.certificate.order import check_order
 from ostinato.certificate.slots import Misplaced, check_storage, storage_of
 from ostinato.certificate.spelled import timeline_data
 from ostinato.certificate.timeline import layouts_of, timeline_of
+from ostinato.certificate.transfer_proof import check_transfers
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import Rewritten, code_digest, plan_of
 from ostinato.machine.profile import TYPICAL_EXTENT
@@ -96,9 +97,11 @@ def check_memory(certificate: Certificate) -> str:
     if not said.layouts:
         raise Misplaced("no arena is written down")
     _check_limit(said)
+    moved = 0
     for layout in said.layouts:
         check_places(storage, said.order.memory, layout, said.workers)
-    return f"{about}; {len(said.layouts)} arenas"
+        moved += check_transfers(said.order, layout, said.workers)
+    return f"{about}; {len(said.layouts)} arenas, {moved} transfers"
 
 
 def _check_limit(said: Schedule) -> None:
@@ -107,7 +110,8 @@ def _check_limit(said: Schedule) -> None:
     Where histories may lie in a file, all that does not takes no more.
     """
     first = said.layouts[0]
-    shared = first.memory if said.spill else first.total - said.workers * first.stride
+    in_memory = first.memory + first.room
+    shared = in_memory if said.spill else first.total - said.workers * first.stride
     if 0 < said.memory_limit < shared:
         raise Misplaced(f"{shared:,} bytes are more than the limit of {said.memory_limit:,}")
 

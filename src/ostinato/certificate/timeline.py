@@ -12,11 +12,13 @@ from ostinato.certificate.order import (
     Loop,
     Memory,
     Moment,
+    Passage,
     Read,
     Slot,
     Step,
     Tensor,
     Timeline,
+    Transfer,
 )
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import (
@@ -42,6 +44,8 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.planning.streams import streams
+from ostinato.codegen.planning.transfers import Passage as Moved
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of
 
@@ -86,7 +90,28 @@ def layouts_of(
         made = layout(plan, given, workers, most_in_memory)
         offsets = {n: made.offsets[n] for n in plan.storage if n in made.offsets}
         known = {name: given[name] for name in plan.extents}
-        yield Layout(known, offsets, made.local_stride, made.total_bytes, made.memory_bytes)
+        passages = tuple(_passages(plan, made.moves.passages))
+        sizes = made.local_stride, made.total_bytes, made.memory_bytes, made.moves.room_bytes
+        yield Layout(known, offsets, *sizes, passages)
+
+
+def _passages(plan: Plan, found: Sequence[Moved]) -> Iterator[Passage]:
+    """Transfers with the times of the calls that they belong to."""
+    calls, places = dict(_calls(plan.driver, _Here())), {s.number: s for s in streams(plan)[0]}
+    for p in found:
+        transfers = tuple(Transfer(*t) for t in p.transfers)
+        visited = tuple(v.place for v in places[p.stream].visits)
+        here = p.tensor, calls[p.kernel], visited, p.copies
+        yield Passage(*here, *p.room, p.points, transfers)
+
+
+def _calls(steps: Sequence[DriverStep], here: _Here) -> Iterator[tuple[int, tuple[Moment, ...]]]:
+    """The time at which each kernel is called."""
+    for place, step in enumerate(steps):
+        if isinstance(step, KernelCall):
+            yield step.kernel, here.at(place).time
+        elif isinstance(step, DriverLoop):
+            yield from _calls(step.body, here.at(place).inside(step.span, step.reverse, False))
 
 
 def _scratches(plan: Plan) -> Iterator[tuple[str, Storage]]:

@@ -112,7 +112,8 @@ def _stream(
     writers = {k for k, a in enumerate(plan.accesses) if stored.tensor in a.writes}
     for slot in (k for k, each in enumerate(stored.slots) if same and each.kind == "full"):
         visits, outer = list[Visit](), _outer(stored, slot, accesses[0])
-        if outer is None or any(_outer(stored, slot, a) != outer for a in accesses):
+        still = {d for e in outer for d in dims_of(e)} <= {*plan.kernels[kernel].outer}
+        if not still or any(_outer(stored, slot, a) != outer for a in accesses):
             continue
         for place in sorted({a.place for a in accesses}):
             here = [a for a in accesses if a.place == place]
@@ -126,12 +127,11 @@ def _stream(
     return None
 
 
-def _outer(stored: Storage, slot: int, access: _Access) -> tuple[Expr, ...] | None:
-    """The indices before a slot, if they stand still in the kernel."""
+def _outer(stored: Storage, slot: int, access: _Access) -> tuple[Expr, ...]:
+    """The indices before a slot."""
     kinds = (stored.slots[k].kind for k in range(slot))
-    moving = {loop.dim for loop in access.path}
-    at = [expr(0) if kind == "one" else e for kind, e in zip(kinds, access.dims, strict=False)]
-    return None if any(dims_of(e) & moving for e in at) else tuple(at)
+    pairs = zip(kinds, access.dims, strict=False)
+    return tuple(expr(0) if kind == "one" else e for kind, e in pairs)
 
 
 def _is_like(s: Storage, stored: Storage) -> bool:

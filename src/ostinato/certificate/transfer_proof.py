@@ -1,0 +1,272 @@
+"""The proof of transfers: what a kernel touches is in memory, and no more than has room there.
+
+At the extents of a layout, what a kernel touches between two arrivals follows from its loops and
+its reads alone. Transfers are done one after the other in the order of their issue. Then
+
+- a block is touched only while it is in memory: it came back, and the arrival waited for that, or
+  it is new: written wholly before it is read, by the only call that writes the history;
+- a block leaves only when nobody touches it before it is back, and is dropped only if the file has
+  its values, or nobody reads them any more;
+- a place is taken only when the block that had it has left, and of no history more blocks are in
+  memory than have room;
+- what takes memory at once is no more than the layout says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ostinato.certificate.order import Fill, Layout, Loop, Passage, Step, Tensor, Timeline, Transfer
+from ostinato.certificate.slots import Misplaced
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """What is touched between an arrival and the next one.
+
+    What ``begins`` is written wholly before it is read, if nobody had touched it before.
+    """
+
+    blocks: frozenset[int]
+    writes: bool
+    begins: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """A history is touched in a call, some steps away from the loop that passes through it."""
+
+    place: int
+    loop: Loop | None
+    at: Expr
+    writes: bool
+
+
+def check_transfers(order: Timeline, layout: Layout, workers: int) -> int:
+    """Prove the transfers of a layout; return how many there are.
+
+    Errors: Misplaced.
+    """
+    tensors = {t.name: t for t in order.memory.tensors}
+    env: dict[Dim | Extent, int] = {Extent(name): n for name, n in layout.extents.items()}
+    taken: dict[tuple[object, ...], int] = {}
+    for p in layout.passages:
+        if p.tensor not in tensors or min(p.count, p.blocks, p.steps, p.step_bytes) < 1:
+            raise Misplaced(f"`{p.tensor}` is no history")
+        if p.copies not in (1, workers):
+            raise Misplaced(f"{p.copies} calls move `{p.tensor}`, of {workers} workers")
+        touches = tuple(_touches(order, tensors, p, env))
+        is_kept = tensors[p.tensor].place != "local"
+        check_passage(p.tensor, touches, p.transfers, p.blocks, is_kept)
+        size = min(p.blocks * p.count, p.steps) * p.step_bytes
+        taken[p.call] = taken.get(p.call, 0) + p.copies * size
+    if max(taken.values(), default=0) > layout.room:
+        raise Misplaced(f"histories take more memory at once than {layout.room:,} bytes")
+    return sum(len(p.transfers) for p in layout.passages)
+
+
+def _touches(
+    order: Timeline, tensors: Mapping[str, Tensor], p: Passage, env: Mapping[Dim | Extent, int]
+) -> Iterator[Touch]:
+    """What is touched at every point; the points are all blocks that loops come to, in turn."""
+    accesses = list(_accesses(order, tensors, p, env))
+    if {a.place for a in accesses} != {*p.places} or [*p.places] != sorted({*p.places}):
+        raise Misplaced(f"a call touches `{p.tensor}` where nobody waits for it")
+    others = any(
+        _owner(tensors, name) == p.tensor and time[: len(p.call)] != p.call
+        for name, time in _writers(order)
+    )
+    points = list[tuple[int, int]]()
+    for visit, place in enumerate(p.places):
+        here = [a for a in accesses if a.place == place]
+        steps = _steps(here, env)
+        is_first = not visit and not others and _begins(here)
+        writes = any(a.writes for a in here)
+        for block in dict.fromkeys(t // p.count for t in steps):
+            points.append((visit, block))
+            inside = _within(steps, block, p.count)
+            found = {
+                t // p.count
+                for low, high in (_reach(a, inside, env) for a in here)
+                for t in (*range(max(low, 0), min(high, p.steps - 1) + 1, p.count), min(high, p.steps - 1))
+                if t >= 0
+            }
+            yield Touch(frozenset(found), writes, is_first)
+    if (*points,) != p.points:
+        raise Misplaced(f"`{p.tensor}` is not waited for at every block")
+
+
+def _within(steps: range, block: int, count: int) -> tuple[int, int]:
+    """The first and the last of some steps in a block."""
+    least, most = min(steps[0], steps[-1]), max(steps[0], steps[-1])
+    return max(least, block * count), min(most, (block + 1) * count - 1)
+
+
+def _reach(
+    a: _Access, inside: tuple[int, int], env: Mapping[Dim | Extent, int]
+) -> tuple[int, int]:
+    """The first and the last step that an access touches."""
+    if a.loop is None:
+        step = evaluate(a.at, env)
+        return step, step
+    away = (a.at - expr(a.loop.dim)).as_int()
+    return inside[0] + away, inside[1] + away
+
+
+def _steps(accesses: Sequence[_Access], env: Mapping[Dim | Extent, int]) -> range:
+    """The steps that a tree of a kernel is at, in order."""
+    loop = accesses[0].loop
+    if loop is None:
+        step = evaluate(accesses[0].at, env)
+        return range(step, step + 1)
+    lo, hi = (evaluate(e, env) for e in (loop.lo, loop.hi))
+    return range(hi - 1, lo - 1, -1) if loop.reverse else range(lo, hi)
+
+
+def _begins(accesses: Sequence[_Access]) -> bool:
+    """Whether a loop writes each step before it reads it, and none that it comes to later."""
+    loop = accesses[0].loop
+    if loop is None:
+        return False
+    away = [(a.at - expr(loop.dim)).as_int() for a in accesses]
+    own = [a.writes for a, k in zip(accesses, away, strict=True) if k == 0]
+    return bool(own) and own[0] and all(k >= 0 if loop.reverse else k <= 0 for k in away)
+
+
+def _accesses(
+    order: Timeline, tensors: Mapping[str, Tensor], p: Passage, env: Mapping[Dim | Extent, int]
+) -> Iterator[_Access]:
+    """What a call touches of a history, in order: a statement reads before it writes."""
+    slot = _slot(tensors[p.tensor], p, env)
+    dims = {s.name: tuple(d for d in s.dims if d not in s.folded) for s in order.steps}
+    calls = [s for s in (*order.memory.fills, *order.steps) if s.time[: len(p.call)] == p.call]
+    for s in sorted(calls, key=lambda s: _place_in(s, p)):
+        place, loop = _here(s, p)
+        name = s.of if isinstance(s, Fill) else s.name
+        touched = [] if isinstance(s, Fill) else [(r.of, r.at, False) for r in s.reads]
+        touched.append((name, tuple(map(expr, dims.get(name, ()))), True))
+        for of, at, writes in touched:
+            if _owner(tensors, of) != p.tensor or tensors[of].place == "register":
+                continue
+            index = at[slot]
+            free = dims_of(index) if loop is None else dims_of(index - expr(loop.dim))
+            whole = loop is not None and (index - expr(loop.dim)).terms
+            if free or whole or tensors[of].slots[slot].kind != "full":
+                raise Misplaced(f"`{p.tensor}` is not passed through step by step")
+            yield _Access(place, loop, index, writes)
+
+
+def _place_in(s: Step | Fill, p: Passage) -> tuple[int, ...]:
+    """The order of a step in a call: places only, as loops stand between the same ones."""
+    return tuple(t for t in s.time[len(p.call) :] if not isinstance(t, Dim))
+
+
+def _here(s: Step | Fill, p: Passage) -> tuple[int, Loop | None]:
+    """The tree of a kernel that a step is in, and its loop."""
+    rest = s.time[len(p.call) :]
+    outer = next((k for k, t in enumerate(rest) if not isinstance(t, Dim)), 0)
+    place, behind = rest[outer], rest[outer + 1 : outer + 2]
+    assert not isinstance(place, Dim), "a time has a place"
+    (found,) = behind or (0,)
+    loops = [loop for loop in s.loops if loop.dim == found]
+    return place, loops[0] if isinstance(found, Dim) else None
+
+
+def _slot(t: Tensor, p: Passage, env: Mapping[Dim | Extent, int]) -> int:
+    """The slot of a tensor that its steps are in.
+
+    Errors: Misplaced if there is none.
+    """
+    sizes = [max(0, evaluate(e, env)) for e in (*(s.extent for s in t.slots), *t.axes)]
+    for k, slot in enumerate(t.slots):
+        rest = t.item
+        for size in sizes[k + 1 :]:
+            rest *= size
+        if slot.kind == "full" and (sizes[k], rest) == (p.steps, p.step_bytes):
+            return k
+    raise Misplaced(f"`{t.name}` has no history of {p.steps} steps of {p.step_bytes} bytes")
+
+
+def _owner(tensors: Mapping[str, Tensor], name: str) -> str:
+    return (tensors[name].shares or name) if name in tensors else ""
+
+
+def _writers(order: Timeline) -> Iterator[tuple[str, tuple[object, ...]]]:
+    yield from ((s.name, s.time) for s in order.steps)
+    yield from ((f.of, f.time) for f in order.memory.fills)
+
+
+@dataclass
+class _State:
+    """The blocks in memory, those on their way with the point that waits for them, and the file."""
+
+    tensor: str
+    room: int
+    inside: set[int] = field(default_factory=set[int])
+    coming: dict[int, int] = field(default_factory=dict[int, int])
+    leaving: dict[int, int] = field(default_factory=dict[int, int])
+    unsaved: set[int] = field(default_factory=set[int])  # blocks whose values only memory has
+    lost: set[int] = field(default_factory=set[int])
+
+    def require(self, holds: bool, fact: str) -> None:
+        if not holds:
+            raise Misplaced(f"`{self.tensor}`: {fact}")
+
+    def wait(self, point: int) -> None:
+        """What is due has ended."""
+        for block in [b for b, due in self.coming.items() if due <= point]:
+            self.inside.add(block)
+            del self.coming[block]
+        for block in [b for b, due in self.leaving.items() if due <= point]:
+            del self.leaving[block]
+
+    def issue(self, t: Transfer) -> None:
+        """Begin a transfer, when those before it have ended."""
+        if t.way == "back":
+            self.require(t.block not in self.inside and t.block not in self.coming,
+                         f"block {t.block} comes back twice")  # fmt: skip
+            self.require(t.block not in self.lost, f"block {t.block} was dropped and is read")
+            self.leaving.clear()
+            self.coming[t.block] = t.due
+            self.fits(t.block)
+            return
+        self.require(t.way in ("out", "drop"), f"`{t.way}` is no transfer")
+        self.require(t.block in self.inside, f"block {t.block} leaves and is not there")
+        self.inside.remove(t.block)
+        self.leaving[t.block] = t.due
+        if t.way == "drop" and t.block in self.unsaved:
+            self.lost.add(t.block)
+        self.unsaved.discard(t.block)
+
+    def fits(self, block: int) -> None:
+        used = len(self.inside) + len(self.coming) + len(self.leaving)
+        self.require(used <= self.room, f"there is no room for block {block}")
+
+
+def check_passage(
+    tensor: str, touches: Sequence[Touch], transfers: Sequence[Transfer], room: int, is_kept: bool
+) -> None:
+    """Prove the transfers of one history; what ``is_kept`` is in the file at the end.
+
+    Errors: Misplaced.
+    """
+    state, known, queue = _State(tensor, room), set[int](), list(transfers)
+    for point in range(len(touches) + 1):
+        touch = touches[point] if point < len(touches) else Touch(frozenset(), False, False)
+        while queue and queue[0].issued <= point:
+            t = queue.pop(0)
+            state.require(t.issued == point <= t.due, f"block {t.block} moves out of turn")
+            state.issue(t)
+        state.wait(point)
+        for block in sorted(touch.blocks - state.inside):
+            new = touch.begins and block not in known and block not in state.coming
+            state.require(new, f"block {block} is touched and is not in memory")
+            state.inside.add(block)
+            state.fits(block)
+        known |= touch.blocks
+        if touch.writes:
+            state.unsaved |= touch.blocks
+    state.require(not queue and not state.inside, "not all has left at the end")
+    state.require(not (is_kept and state.lost), "what is read later was dropped")

@@ -1,0 +1,99 @@
+"""Transfers of histories: the planner's are proved, and every other one is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ostinato.certificate.order import Transfer
+from ostinato.certificate.slots import Misplaced
+from ostinato.certificate.transfer_proof import Touch, check_passage
+from ostinato.codegen.ir.tree import Span
+from ostinato.codegen.planning.streams import Visit
+from ostinato.codegen.planning.transfers import Room, least_room, transferred
+from ostinato.pdg.index import Dim, expr
+
+T = Dim("t")
+
+
+def visit(place: int, reverse: bool, back: int, ahead: int, writes: bool) -> Visit:
+    fills = writes and place == 0 and not (back if reverse else ahead)
+    return Visit(place, Span(T, expr(0), expr(T.extent)), reverse, back, ahead, writes, fills)
+
+
+@st.composite
+def planned(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, bool]:
+    """What a kernel touches, worked out step by step, and the planner's transfers for it."""
+    looks, flag = st.integers(0, 2), st.booleans()
+    visits = [
+        visit(k, draw(flag), draw(looks), draw(looks), draw(flag) or not k)
+        for k in range(draw(st.integers(1, 3)))
+    ]
+    steps, count = draw(st.integers(1, 40)), draw(st.integers(2, 9))
+    blocks = min(-(-steps // count), least_room(visits) + draw(st.integers(0, 3)))
+    is_kept, spans = draw(flag), list[range]()
+    for v in visits:
+        spans.append(range(steps - 1, -1, -1) if v.reverse else range(steps))
+    points, made = transferred(visits, spans, Room(steps, 4, count, blocks), is_kept)
+    touches = list[Touch]()
+    for k, block in points:
+        v, at = visits[k], [t for t in range(steps) if t // count == block]
+        near = {s for t in at for s in range(t - v.back, t + v.ahead + 1) if 0 <= s < steps}
+        touches.append(Touch(frozenset(s // count for s in near), v.writes, v.fills))
+    return touches, tuple(Transfer(*t) for t in made), blocks, is_kept
+
+
+@given(planned())
+def test_the_planner_is_proved(of: tuple[Any, Any, int, bool]) -> None:
+    check_passage("h", *of)
+
+
+@given(planned(), st.data())
+def test_a_transfer_less_moved_or_otherwise_is_refused(of: Any, data: Any) -> None:
+    touches, transfers, room, is_kept = of
+    if not transfers:
+        return
+    k = data.draw(st.integers(0, len(transfers) - 1))
+    t, end = transfers[k], len(touches)
+    others = [
+        (),
+        (t, t),
+        (replace(t, block=end + 50),),
+        (replace(t, issued=t.due + 1),),
+        (replace(t, issued=end + 1, due=end + 1),),
+    ]
+    other = data.draw(st.sampled_from(others))
+    with pytest.raises(Misplaced, match="`h`: "):
+        check_passage("h", touches, [*transfers[:k], *other, *transfers[k + 1 :]], room, is_kept)
+
+
+@given(planned())
+def test_room_for_fewer_blocks_than_move_is_refused(of: Any) -> None:
+    touches, transfers, _, is_kept = of
+    with pytest.raises(Misplaced, match="there is no room for block"):
+        most = max(len(t.blocks) for t in touches)
+        check_passage("h", touches, transfers, most - 1, is_kept)
+
+
+def test_a_block_that_leaves_before_its_last_use_is_refused() -> None:
+    both = Touch(frozenset({0}), True, True)
+    early = [Transfer("drop", 0, 1, 1)]
+    with pytest.raises(Misplaced, match="block 0 is touched and is not in memory"):
+        check_passage("h", [both, both], early, 1, False)
+
+
+def test_what_was_written_and_is_read_again_is_not_dropped() -> None:
+    write, other = Touch(frozenset({0}), True, True), Touch(frozenset({1}), True, True)
+    read = Touch(frozenset({0}), False, False)
+    moves = [
+        *(Transfer("drop", 0, 1, 1), Transfer("drop", 1, 2, 2), Transfer("back", 0, 2, 2)),
+        Transfer("drop", 0, 3, 3),
+    ]
+    with pytest.raises(Misplaced, match="block 0 was dropped and is read"):
+        check_passage("h", [write, other, read], moves, 1, False)
+    moves[0] = Transfer("out", 0, 1, 1)
+    check_passage("h", [write, other, read], moves, 1, False)
