@@ -77,6 +77,8 @@ def test_a_program_is_removed_with_its_directory() -> None:
     place = stored(KEY)
     for name in ("kernels.json", "layouts.json", "threads.json", ".layouts.json.ab12cd_8"):
         trust.write(place / name, b"")
+    (place / "__pycache__").mkdir(exist_ok=True)
+    (place / "__pycache__" / "program.main-5.py313.1.nbc").write_bytes(b"what Numba keeps")
     assert eviction.clear().entries == 1
     assert not place.exists()
 
