@@ -13,8 +13,8 @@ from ostinato.certificate.order import Transfer
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.transfer_proof import Touch, check_passage
 from ostinato.codegen.ir.tree import Span
-from ostinato.codegen.planning.streams import Visit
 from ostinato.codegen.planning.transfers import Room, least_room, transferred
+from ostinato.codegen.planning.walks import Visit
 from ostinato.pdg.index import Dim, expr
 
 T = Dim("t")

@@ -80,7 +80,7 @@ def _machine(
     tensors = emission.artifact.interface.tensors
     table = [place.offsets[name] // width for name, width in tensors]
     memory = Memory(place.total_bytes, areas)
-    beside = [0] * (WORDS + emission.artifact.interface.stream_words)  # no history is in a file
+    beside = [0] * (WORDS + emission.artifact.interface.walk_words)  # no history is in a file
     return Machine(emission.functions, memory, [*table, *beside], workers, order)
 
 
@@ -122,7 +122,7 @@ class _Python:
         """
         interface = self.artifact.interface
         (call,) = (x for x in interface.calls if x.number == number)
-        first = len(interface.tensors) + interface.stream_words
+        first = len(interface.tensors) + interface.walk_words
         words = map(int, self.machine.table[first + 1 :])
         point = {dim: next(words) for dim in call.dims}
         env: dict[Dim | Extent, int] = {Extent(n): k for n, k in self.bound.extents.items()}

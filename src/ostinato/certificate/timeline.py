@@ -44,7 +44,6 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.streams import streams
 from ostinato.codegen.planning.transfers import Passage as Moved
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of
@@ -97,10 +96,10 @@ def layouts_of(
 
 def _passages(plan: Plan, found: Sequence[Moved]) -> Iterator[Passage]:
     """Transfers with the times of the calls that they belong to."""
-    calls, places = dict(_calls(plan.driver, _Here())), {s.number: s for s in streams(plan)[0]}
+    calls = dict(_calls(plan.driver, _Here()))
     for p in found:
         transfers = tuple(Transfer(*t) for t in p.transfers)
-        visited = tuple(v.place for v in places[p.stream].visits)
+        visited = tuple(place for place, _, _ in p.visits)
         here = p.tensor, calls[p.kernel], visited, p.copies
         yield Passage(*here, *p.room, p.points, transfers)
 

@@ -90,7 +90,10 @@ def _touches(
             found = {
                 t // p.count
                 for low, high in (_reach(a, inside, env) for a in here)
-                for t in (*range(max(low, 0), min(high, p.steps - 1) + 1, p.count), min(high, p.steps - 1))
+                for t in (
+                    *range(max(low, 0), min(high, p.steps - 1) + 1, p.count),
+                    min(high, p.steps - 1),
+                )
                 if t >= 0
             }
             yield Touch(frozenset(found), writes, is_first)
@@ -104,9 +107,7 @@ def _within(steps: range, block: int, count: int) -> tuple[int, int]:
     return max(least, block * count), min(most, (block + 1) * count - 1)
 
 
-def _reach(
-    a: _Access, inside: tuple[int, int], env: Mapping[Dim | Extent, int]
-) -> tuple[int, int]:
+def _reach(a: _Access, inside: tuple[int, int], env: Mapping[Dim | Extent, int]) -> tuple[int, int]:
     """The first and the last step that an access touches."""
     if a.loop is None:
         step = evaluate(a.at, env)
@@ -141,7 +142,8 @@ def _accesses(
     """What a call touches of a history, in order: a statement reads before it writes."""
     slot = _slot(tensors[p.tensor], p, env)
     dims = {s.name: tuple(d for d in s.dims if d not in s.folded) for s in order.steps}
-    calls = [s for s in (*order.memory.fills, *order.steps) if s.time[: len(p.call)] == p.call]
+    found: list[Step | Fill] = [*order.memory.fills, *order.steps]
+    calls = [s for s in found if s.time[: len(p.call)] == p.call]
     for s in sorted(calls, key=lambda s: _place_in(s, p)):
         place, loop = _here(s, p)
         name = s.of if isinstance(s, Fill) else s.name

@@ -75,6 +75,7 @@ class Target:
     digest: Callable[[], str] = field(repr=False)
     """What stands for primitives, libraries and the machine that code is made for."""
     keeps_parts: bool = False  # one worker folds a row in lanes: see `emit.accumulators`
+    link_ns: float = 1.0  # of a byte that goes to a slower memory or back: a gigabyte a second
     takes_whole_tiles: bool = False  # all slots of a tile take no longer than those of its rows
     profile: Profile | None = None  # what work takes, if not as measured on the host
     calls_python: bool = True  # functions of the user, while a run goes on

@@ -26,7 +26,7 @@ from ostinato.codegen.loops.expression import (
 from ostinato.codegen.loops.statements import Block, Definition, Do, Let
 from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.streams import Stream
+from ostinato.codegen.planning.walks import Walk
 from ostinato.pdg.index import Atom, Dim, Expr, Extent, FloorDiv, Mod, dims_of, expr
 
 
@@ -177,14 +177,14 @@ class Function:
     plan: Plan
     number: int
     places: dict[str, int]  # tensor -> its entry, counted from the kernel's first one
-    words: int  # entries of the whole offset table: words of streams follow
+    words: int  # entries of the whole offset table: words of walks follow
     names: Names
     dims: dict[Dim | Extent, str]
     slices: int = 0  # that the parts of workers consist of, in the tree that is written
     along: Span | None = None  # of the loop whose steps are shared out
-    streams: tuple[Stream, ...] = ()  # that tell where they are
+    walks: tuple[Walk, ...] = ()  # that tell where they are
     steps: dict[int, str] = field(default_factory=dict[int, str])  # variables: see `arrivals`
-    entries: int = 0  # words for calls of Python follow those of all streams
+    entries: int = 0  # words for calls of Python follow those of all walks
     tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
     products: list[Definition] = field(default_factory=list[Definition])
     blocks: list[dict[tuple[str, Expression], str]] = field(default_factory=lambda: [{}])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ostinato.codegen.emit.arrivals import walks_of, words
 from ostinato.codegen.emit.calling import python_calls
-from ostinato.codegen.emit.arrivals import streams_of, words
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.emit.ports import Area, Field, Interface
@@ -31,7 +31,7 @@ def interface(plan: Plan) -> Interface:
         calls=python_calls(plan),
         areas=tuple(_area(plan, n) for n, _ in tensors) if plan.checked else (),
         together=tuple(_together(plan)) if plan.checked else (),
-        stream_words=words(len(streams_of(plan))),
+        walk_words=words(len(walks_of(plan))),
     )
 
 

@@ -11,8 +11,8 @@ from ostinato.codegen.emit.arrivals import (
     emit_blocks,
     emit_ends,
     prologue,
-    streams_of,
     visits_of,
+    walks_of,
     words,
 )
 from ostinato.codegen.emit.calling import emit_call
@@ -120,9 +120,9 @@ def emit_kernel(
         dims[dim] = names.fresh(dim.name)
     places, entries = table.places(number), len(table.entries)
     function = Function(plan, number, places, entries, names, dims, along=kernel.along)
-    told = streams_of(plan)
-    function.streams = tuple(s for s in told if s.kernel == number)
-    function.steps = {s.number: names.fresh(f"block_{s.tensor}") for s in function.streams}
+    told = walks_of(plan)
+    function.walks = tuple(s for s in told if s.kernel == number)
+    function.steps = {s.number: names.fresh(f"block_{s.tensor}") for s in function.walks}
     function.entries = entries + words(len(told))
     body = Block()
     for place, tree in enumerate(kernel.body):
@@ -156,7 +156,7 @@ def emit_tree(
 ) -> None:
     """Write a loop with its body, or a leaf, where it is needed; ``held`` are tests around it.
 
-    A loop tells of the ``visits`` of streams.
+    A loop tells of the ``visits`` of walks.
     """
     guard = untested(guard_of(tree, function.plan.guards), held)
     if guard == ALWAYS:

@@ -92,7 +92,7 @@ class Interface:
     iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
     ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
     Where addresses are checked, ``areas`` are those of the entries, ``together`` the tensors that
-    each kernel accesses. Behind the entries stand ``stream_words``.
+    each kernel accesses. Behind the entries stand ``walk_words``.
     """
 
     extents: tuple[str, ...]
@@ -105,4 +105,4 @@ class Interface:
     calls: tuple[Python, ...] = ()
     areas: tuple[Area, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
-    stream_words: int = 0
+    walk_words: int = 0

@@ -41,8 +41,8 @@ class Layout:
     Offsets of worker-local tensors are those of worker 0; worker ``k`` adds ``k * local_stride``.
     ``lower_bound_bytes`` is what is in use at once in the fullest phase. ``blocks`` are what shares
     the arena: name, offset, bytes, first and last phase of use. What lies behind ``memory_bytes``
-    is in a file, and ``moves`` are its transfers. Of tensors with ``windows`` so many steps have room
-    at a time: see `Streamed`.
+    is in a file, and ``moves`` are its transfers. Of tensors with ``windows`` so many steps have
+    room at a time: see `Streamed`.
     """
 
     offsets: dict[str, int]

@@ -1,6 +1,6 @@
 """The transfers of histories that lie in a file: what leaves memory and what comes back, and when.
 
-Steps of a stream move in blocks. A *point* is the arrival of a kernel at a block, in the order in
+Steps of a walk move in blocks. A *point* is the arrival of a kernel at a block, in the order in
 which its loops pass through them; the last one is its end. A transfer is issued at a point and has
 ended before another one goes on. Who takes a place leaves it before: of the blocks that are not
 needed at the next point, that one which is needed last. So a block leaves as late as it may, and
@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.streams import Stream, Visit, streams
+from ostinato.codegen.planning.walks import Visit, Walk, walks
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate, product
 
 MOST_BYTES = 1 << 20  # of a block: a larger one takes no less time for each byte
@@ -49,29 +49,21 @@ class Room(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """A stream at some extents, in one call of its kernel.
+    """A walk at some extents, in one call of its kernel.
 
-    ``copies`` calls run at once, each with a history and room of its own. ``points`` are visits of
-    the stream and blocks.
+    ``copies`` calls run at once, each with a history and room of its own. ``visits`` are trees of
+    the kernel's body by their place, each with its first step and how many there are; ``points``
+    are visits by number and the blocks that they arrive at.
     """
 
-    stream: int
+    walk: int
     kernel: int
     tensor: str
     copies: int
     room: Room
+    visits: tuple[tuple[int, int, int], ...]
     points: tuple[tuple[int, int], ...]
     transfers: tuple[Transfer, ...]
-
-    def bytes_of(self, block: int) -> int:
-        """The bytes of a block: the last one may be shorter."""
-        steps, step_bytes, count, _ = self.room
-        return min(count, steps - block * count) * step_bytes
-
-    @property
-    def moved_bytes(self) -> int:
-        """What goes over the link in a call of the kernel."""
-        return sum(self.bytes_of(t.block) for t in self.transfers if t.way != "drop")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +75,7 @@ class Moves:
 
     room_bytes: int = 0
     unplanned: tuple[str, ...] = ()
+    link_ns: float = 0.0  # of a byte
     found: Callable[[], tuple[Passage, ...]] = tuple
 
     @cached_property
@@ -92,7 +85,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class Movable:
-    """The streams of a plan at some extents, for some workers; ``sizes`` are bytes of a copy.
+    """The walks of a plan at some extents, for some workers; ``sizes`` are bytes of a copy.
 
     Of the tensors in ``apart`` not all steps have room in the arena.
     """
@@ -104,8 +97,8 @@ class Movable:
     apart: frozenset[str] = frozenset()
 
     @cached_property
-    def _streams(self) -> tuple[tuple[Stream, ...], frozenset[str]]:
-        found, others = streams(self.plan)
+    def _walks(self) -> tuple[tuple[Walk, ...], frozenset[str]]:
+        found, others = walks(self.plan)
         return tuple(s for s in found if s.tensor not in self.apart), others | self.apart
 
     def least_bytes(self, gone: Collection[str]) -> int:
@@ -118,7 +111,7 @@ class Movable:
         They take so many bytes of memory, or as few as possible if that is more.
         """
         inside = {*self._tensors(gone)}
-        moved = [s for s in self._streams[0] if s.tensor in inside and self._steps(s)]
+        moved = [s for s in self._walks[0] if s.tensor in inside and self._steps(s)]
         rest, copies = self._rest(inside), dict.fromkeys((s.kernel for s in moved), 0)
         for s in moved:
             copies[s.kernel] += self._copies(s)
@@ -128,11 +121,12 @@ class Movable:
         taken = dict.fromkeys(copies, 0)
         for s, room in zip(moved, rooms, strict=True):
             taken[s.kernel] += self._copies(s) * (room.bytes + pages)
-        unplanned = tuple(sorted(self._streams[1] & inside))
+        unplanned = tuple(sorted(self._walks[1] & inside))
         found = partial(self._passages, moved, rooms)
-        return Moves(rest + max(taken.values(), default=0), unplanned, found)
+        link_ns = self.plan.target.link_ns
+        return Moves(rest + max(taken.values(), default=0), unplanned, link_ns, found)
 
-    def _passages(self, moved: Sequence[Stream], rooms: Sequence[Room]) -> tuple[Passage, ...]:
+    def _passages(self, moved: Sequence[Walk], rooms: Sequence[Room]) -> tuple[Passage, ...]:
         return tuple(self._passage(s, room) for s, room in zip(moved, rooms, strict=True))
 
     def _tensors(self, gone: Collection[str]) -> Iterator[str]:
@@ -147,32 +141,35 @@ class Movable:
         few = [s for s in own if all(slot.kind == "one" for slot in s.slots)]
         return self.workers * sum(self.sizes[s.tensor] for s in few if s.place == "local")
 
-    def _copies(self, stream: Stream) -> int:
-        return self.workers if self.plan.kernels[stream.kernel].parallel else 1
+    def _copies(self, walk: Walk) -> int:
+        return self.workers if self.plan.kernels[walk.kernel].parallel else 1
 
-    def _steps(self, stream: Stream) -> int:
-        return max(0, self._value(self.plan.storage[stream.tensor].slots[stream.slot].extent))
+    def _steps(self, walk: Walk) -> int:
+        return max(0, self._value(self.plan.storage[walk.tensor].slots[walk.slot].extent))
 
     def _value(self, of: Expr) -> int:
         point: dict[Dim | Extent, int] = {Extent(n): k for n, k in self.extents.items()}
         return evaluate(of, point)
 
-    def _room(self, stream: Stream, share: int) -> Room:
-        """The blocks of a stream that has so many bytes of memory."""
-        s, steps, page = self.plan.storage[stream.tensor], self._steps(stream), self._page
-        step_bytes = max(1, self._value(product(s.shape[stream.slot + 1 :]))) * ITEM_BYTES[s.dtype]
-        least = least_room(stream.visits)
-        few = max([-(-page // step_bytes), *(max(v.back, v.ahead) for v in stream.visits)])
+    def _room(self, walk: Walk, share: int) -> Room:
+        """The blocks of a walk that has so many bytes of memory."""
+        s, steps, page = self.plan.storage[walk.tensor], self._steps(walk), self._page
+        step_bytes = max(1, self._value(product(s.shape[walk.slot + 1 :]))) * ITEM_BYTES[s.dtype]
+        least = least_room(walk.visits)
+        few = max([-(-page // step_bytes), *(max(v.back, v.ahead) for v in walk.visits)])
         most = max(few, MOST_BYTES // step_bytes)
         count = min(most, max(few, share // (least * step_bytes)), steps)
         blocks = min(-(-steps // count), max(least, share // (count * step_bytes)))
         return Room(steps, step_bytes, count, blocks)
 
-    def _passage(self, stream: Stream, room: Room) -> Passage:
-        spans = [self._span(v, room.steps) for v in stream.visits]
-        is_kept = self.plan.storage[stream.tensor].place != "local"
-        made = transferred(stream.visits, spans, room, is_kept)
-        return Passage(stream.number, stream.kernel, stream.tensor, self._copies(stream), room, *made)
+    def _passage(self, walk: Walk, room: Room) -> Passage:
+        spans = [self._span(v, room.steps) for v in walk.visits]
+        is_kept = self.plan.storage[walk.tensor].place != "local"
+        made = transferred(walk.visits, spans, room, is_kept)
+        pairs = zip(walk.visits, spans, strict=True)
+        visits = tuple((v.place, span[0] if span else 0, len(span)) for v, span in pairs)
+        copies = self._copies(walk)
+        return Passage(walk.number, walk.kernel, walk.tensor, copies, room, visits, *made)
 
     @property
     def _page(self) -> int:
@@ -192,7 +189,7 @@ def least_room(visits: Sequence[Visit]) -> int:
 def transferred(
     visits: Sequence[Visit], spans: Sequence[range], room: Room, is_kept: bool
 ) -> tuple[tuple[tuple[int, int], ...], tuple[Transfer, ...]]:
-    """The points of a stream, and its transfers in the order in which they are issued.
+    """The points of a walk, and its transfers in the order in which they are issued.
 
     What ``is_kept`` goes to the file at the end, as other kernels may read it.
     """

@@ -31,7 +31,6 @@ from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.node import Dtype
 
-FILE_NS = 1.0  # nanoseconds per byte between memory and a file: a gigabyte a second
 CHEAP = 1.1  # times the time of the usual plan: no other way to keep less is looked for
 
 
@@ -68,7 +67,7 @@ class Room:
     def ns(self, planned: Plan) -> float:
         """The time of a plan, in which what lies in a file goes there and comes back."""
         moved = 2 * self.file_bytes(planned)
-        return self.ns_of(planned, self.extents(planned)) + moved * FILE_NS
+        return self.ns_of(planned, self.extents(planned)) + moved * planned.target.link_ns
 
     def rank(self, planned: Plan) -> tuple[float, float]:
         """What is best comes first: of plans that fit the fastest, of others the smallest."""

@@ -146,7 +146,7 @@ class Interface(Protocol):
     iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
     ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
     Where addresses are checked, ``areas`` are those of the entries, ``together`` the tensors that
-    each kernel accesses. Behind the entries stand ``stream_words``: see `transfer_thread`.
+    each kernel accesses. Behind the entries stand ``walk_words``: see `transfer_thread`.
     """
 
     @property
@@ -170,7 +170,7 @@ class Interface(Protocol):
     @property
     def together(self) -> Sequence[tuple[str, ...]]: ...
     @property
-    def stream_words(self) -> int: ...
+    def walk_words(self) -> int: ...
 
 
 class Room(Protocol):
@@ -189,11 +189,12 @@ class Room(Protocol):
 class Passage(Protocol):
     """The transfers of a history in one call of a kernel, each with the points of issue and end.
 
-    ``points`` are arrivals at blocks, by the visit of the stream; the end of the call is the last.
+    ``visits`` are trees of the kernel's body by their place, each with its first step and how many
+    there are; ``points`` are arrivals at blocks, by the visit; the end of the call is the last.
     """
 
     @property
-    def stream(self) -> int: ...
+    def walk(self) -> int: ...
     @property
     def kernel(self) -> int: ...
     @property
@@ -202,6 +203,8 @@ class Passage(Protocol):
     def copies(self) -> int: ...
     @property
     def room(self) -> Room: ...
+    @property
+    def visits(self) -> Sequence[tuple[int, int, int]]: ...
     @property
     def points(self) -> Sequence[tuple[int, int]]: ...
     @property
@@ -217,6 +220,8 @@ class Moves(Protocol):
     def room_bytes(self) -> int: ...
     @property
     def unplanned(self) -> Sequence[str]: ...
+    @property
+    def link_ns(self) -> float: ...
 
 
 class Layout(Protocol):

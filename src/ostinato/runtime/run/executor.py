@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.limits import require_memory, too_large
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory_map import Stored
+from ostinato.report.transfer_timeline import TransferTimeline, simulated
 from ostinato.report.worker_times import COUNTS, WorkerShares
 from ostinato.runtime.build.linking import Entry
 from ostinato.runtime.build.source_module import Kept, Loaded, load_module
@@ -33,6 +34,7 @@ from ostinato.runtime.run.spill_file import spilled_arena
 from ostinato.runtime.run.spinning_pool import Crew
 
 if TYPE_CHECKING:
+    from ostinato.report.kernels import KernelRecord
     from ostinato.report.measured_run import RunProfile
     from ostinato.runtime.build.piecewise import Making
     from ostinato.runtime.run.paused_execution import Pausing
@@ -450,8 +452,24 @@ class Executable:
         used = layout.peak_bytes, layout.lower_bound_bytes
         file_bytes = layout.total_bytes - layout.memory_bytes
         streamed = self.layout(at, self.records(at, self.artifact.interface.streamed, 0))
-        use = MemoryUse(*used, dict(at), tensors, file_bytes, streamed.peak_bytes)
+        moves, shown = layout.moves, _timelines(layout, records, workers)
+        file = file_bytes, moves.room_bytes, tuple(moves.unplanned), shown
+        use = MemoryUse(*used, dict(at), tensors, *file, streamed.peak_bytes)
         return replace(explanation, memory=use, cost=cost, records=records)
+
+
+def _timelines(
+    layout: Layout, records: Sequence[KernelRecord], workers: int
+) -> tuple[TransferTimeline, ...]:
+    """One call of each kernel that moves histories, as its work is predicted."""
+    found: list[TransferTimeline] = []
+    for kernel in sorted({p.kernel for p in layout.moves.passages}):
+        record = records[kernel]
+        moved = [p for p in layout.moves.passages if p.kernel == kernel]
+        at_once = min(workers, max(1, record.workers))
+        call_ns = record.predicted_ns * at_once / max(1, record.calls)
+        found.append(simulated(record.name, moved, call_ns, layout.moves.link_ns))
+    return tuple(found)
 
 
 def require_finite(artifact: Artifact, name: str, value: Array, *at: int) -> None:

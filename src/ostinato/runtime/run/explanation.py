@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from ostinato.report.kernels import KernelRecord, kernels_text
 from ostinato.report.memory_curve import MemoryCurve
 from ostinato.report.memory_map import Stored
+from ostinato.report.transfer_timeline import TransferTimeline
 from ostinato.report.worker_times import WorkerShares
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ class MemoryUse:
     """Bytes of the arena at some extents: what the plan takes and what no plan can go below.
 
     ``tensors`` is the arena over time; what every worker has of its own is one tensor. The last
-    ``file_bytes`` of the arena lie in a file: they are no part of the peak. A stream, which keeps
-    some records only, takes ``streamed_bytes``. ``curve`` plans the program again for several
-    limits, which takes as long as to compile it for each, and says what they cost.
+    ``file_bytes`` of the arena lie in a file. Of these ``room_bytes`` are in memory at once, and
+    part of the peak, but for those of ``unplanned`` tensors, which the system moves. ``transfers``
+    shows one call of each kernel that moves some. A stream, which keeps some records only, takes
+    ``streamed_bytes``. ``curve`` plans the program again for several limits, which takes as long
+    as to compile it for each, and says what they cost.
     """
 
     predicted_peak_bytes: int = 0
@@ -34,6 +37,9 @@ class MemoryUse:
     extents: Mapping[str, int] = field(default_factory=dict[str, int])
     tensors: tuple[Stored, ...] = ()
     file_bytes: int = 0
+    room_bytes: int = 0
+    unplanned: tuple[str, ...] = ()
+    transfers: tuple[TransferTimeline, ...] = ()
     streamed_bytes: int = 0
     curve: Callable[[], MemoryCurve] = field(default=MemoryCurve, compare=False, repr=False)
 
@@ -43,13 +49,19 @@ class MemoryUse:
         file = f"{self.file_bytes:,} bytes in a file, " if self.file_bytes else ""
         few = 0 < self.streamed_bytes < self.predicted_peak_bytes
         stream = f", of a stream {self.streamed_bytes:,} bytes" if few else ""
+        apart = f", moved by the system: {', '.join(self.unplanned)}" if self.unplanned else ""
         most = f", most of it `{self.fullest[0].name}`" if self.fullest else ""
-        return f"peak {peak} bytes{stream}, {file}lower bound {bound} bytes{most}, at {at}"
+        return f"peak {peak} bytes{stream}, {file}lower bound {bound} bytes{most}, at {at}{apart}"
+
+    @property
+    def _arena_bytes(self) -> int:
+        """The part of the arena that is in memory."""
+        return self.predicted_peak_bytes - self.room_bytes
 
     @property
     def fullest(self) -> tuple[Stored, ...]:
         """What is in use when most is, the largest first: it makes the lower bound."""
-        inside = [s for s in self.tensors if s.offset < self.predicted_peak_bytes]
+        inside = [s for s in self.tensors if s.offset < self._arena_bytes]
 
         def used(phase: int) -> tuple[Stored, ...]:
             return tuple(s for s in inside if s.first <= phase <= s.last)
@@ -65,7 +77,7 @@ class MemoryUse:
         whole = max(1, self.predicted_peak_bytes + self.file_bytes)
         lines = [
             f"{s.name:{width}}  {s.size:>15,}  {s.size / whole:>6.1%}  phases {s.first} .. {s.last}"
-            + ("  in a file" if self.file_bytes and s.offset >= self.predicted_peak_bytes else "")
+            + ("  in a file" if self.file_bytes and s.offset >= self._arena_bytes else "")
             for s in largest
         ]
         rest = sum(s.size for s in self.tensors) - sum(s.size for s in largest)
@@ -118,7 +130,10 @@ class Explanation:
             **without,
             "rules": "\n".join(f"{count:6d}  {name}" for name, count in fired) or "none fired",
             "schedule": self.schedule,
-            "memory": "\n".join([str(self.memory), *self.memory.table().splitlines()]),
+            "memory": "\n".join(
+                [str(self.memory), *self.memory.table().splitlines()]
+                + [str(each) for each in self.memory.transfers]
+            ),
             "cost": "\n".join([*costs, f"priced by the profile: {self.profile}"]),
             **({"time": kernels_text(self.records)} if self.records else {}),
             **({"workers": str(self.workers)} if self.workers.predicted_ns else {}),

@@ -34,18 +34,19 @@ class PlacedRoom(NamedTuple):
 class PlacedPassage(NamedTuple):
     """See `ostinato.runtime.run.artifact.Passage`."""
 
-    stream: int
+    walk: int
     kernel: int
     tensor: str
     copies: int
     room: PlacedRoom
+    visits: tuple[tuple[int, int, int], ...]
     points: tuple[tuple[int, int], ...]
     transfers: tuple[tuple[str, int, int, int], ...]
 
     @classmethod
     def read(cls, row: list[Any]) -> PlacedPassage:
-        *first, room, points, transfers = row
-        return cls(*first, PlacedRoom(*room), _rows(points), _rows(transfers))
+        *first, room, visits, points, transfers = row
+        return cls(*first, PlacedRoom(*room), _rows(visits), _rows(points), _rows(transfers))
 
 
 class PlacedMoves(NamedTuple):
@@ -54,24 +55,27 @@ class PlacedMoves(NamedTuple):
     passages: tuple[PlacedPassage, ...] = ()
     room_bytes: int = 0
     unplanned: tuple[str, ...] = ()
+    link_ns: float = 0.0
 
     @classmethod
     def of(cls, moves: Moves) -> PlacedMoves:
         passages = tuple(
             PlacedPassage(
-                *(p.stream, p.kernel, p.tensor, p.copies),
+                *(p.walk, p.kernel, p.tensor, p.copies),
                 PlacedRoom(p.room.steps, p.room.step_bytes, p.room.count, p.room.blocks),
+                _rows(p.visits),
                 _rows(p.points),
                 _rows(p.transfers),
             )
             for p in moves.passages
         )
-        return cls(passages, moves.room_bytes, tuple(moves.unplanned))
+        return cls(passages, moves.room_bytes, tuple(moves.unplanned), moves.link_ns)
 
     @classmethod
     def read(cls, row: list[Any]) -> PlacedMoves:
-        passages, room_bytes, unplanned = row
-        return cls(tuple(map(PlacedPassage.read, passages)), room_bytes, tuple(unplanned))
+        passages, room_bytes, unplanned, link_ns = row
+        found = tuple(map(PlacedPassage.read, passages))
+        return cls(found, room_bytes, tuple(unplanned), link_ns)
 
 
 @dataclass(frozen=True)

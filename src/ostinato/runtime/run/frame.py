@@ -95,7 +95,7 @@ class Frame:
         for k, (name, size) in enumerate(interface.tensors):
             self._entries.setdefault(name, []).append((k, size))
         before = words_before(interface)
-        behind = interface.stream_words + words(interface.calls)
+        behind = interface.walk_words + words(interface.calls)
         whole = np.zeros(before + len(places) + behind, np.int64)
         self.table = whole[before:]
         self.bounds: Bounds | None = None
@@ -138,7 +138,7 @@ class Frame:
             self.bounds.clear()
         if self.transfers is not None:
             first = len(self._places)
-            behind = first + self.artifact.interface.stream_words
+            behind = first + self.artifact.interface.walk_words
             self.transfers.begin(self.table[first:behind])
         self.control.fill(0)
         self.shared.fill(0)

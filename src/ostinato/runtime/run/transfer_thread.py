@@ -1,6 +1,6 @@
 """The thread that moves blocks of histories between memory and a file, as the plan says.
 
-A kernel tells at which block of a stream it arrives. Its thread then issues the transfers of the
+A kernel tells at which block of a walk it arrives. Its thread then issues the transfers of the
 points up to that one, and waits until those have ended that are due there. Transfers are done one
 after the other, in the order of their issue, by one thread, while kernels compute.
 
@@ -35,7 +35,7 @@ _Order = tuple[str, int, int, threading.Event]  # the way, the first address, th
 
 @dataclass
 class _Call:
-    """A call of a kernel under way: where a history starts, its last point, what has been issued."""
+    """A call under way: where its history starts, its last point, what has been issued."""
 
     start: int
     point: int = -1
@@ -46,8 +46,8 @@ class _Call:
     )
 
 
-class _Stream:
-    """A stream at the extents of a run."""
+class _Walk:
+    """A walk at the extents of a run."""
 
     def __init__(self, passage: Passage, item: int) -> None:
         """Number the points; an element has so many bytes."""
@@ -75,7 +75,7 @@ class TransferThread:
         """Start the thread. ``items`` are the bytes of an element of each tensor."""
         self._arena = arena.ctypes.data
         self._file = self._arena + first_byte(layout.memory_bytes), self._arena + arena.size
-        self._streams = {p.stream: _Stream(p, items[p.tensor]) for p in layout.moves.passages}
+        self._walks = {p.walk: _Walk(p, items[p.tensor]) for p in layout.moves.passages}
         self._calls: dict[tuple[int, int], _Call] = {}
         self._orders: SimpleQueue[_Order | None] = SimpleQueue()
         self._told = _arrived_at(weakref.ref(self))  # kept: C knows its address only
@@ -93,8 +93,8 @@ class TransferThread:
         self._calls.clear()
         self.failure, self.count = None, 0
         words[0] = ctypes.cast(self._told, ctypes.c_void_p).value
-        for number, stream in self._streams.items():
-            words[1 + number] = stream.passage.room.count
+        for number, walk in self._walks.items():
+            words[1 + number] = walk.passage.room.count
         self.rest()
 
     def rest(self) -> None:
@@ -104,42 +104,44 @@ class TransferThread:
     def arrived(self, number: int, visit: int, step: int, start: int) -> None:
         """Issue the transfers of an arrival, and wait for those that are due."""
         try:
-            self._arrive(self._streams[number], visit, step, start)
+            self._arrive(self._walks[number], visit, step, start)
         except BaseException as failure:  # nothing may pass through compiled code
             self.failure = failure
 
-    def _arrive(self, stream: _Stream, visit: int, step: int, start: int) -> None:
-        key = stream.passage.stream, start
-        call = self._calls.setdefault(key, _Call(self._arena + start * stream.item))
-        here = (visit, step // stream.passage.room.count)
-        point = stream.end if visit > stream.last else stream.point.get(here, call.point)
+    def _arrive(self, walk: _Walk, visit: int, step: int, start: int) -> None:
+        key = walk.passage.walk, start
+        call = self._calls.setdefault(key, _Call(self._arena + start * walk.item))
+        here = (visit, step // walk.passage.room.count)
+        point = walk.end if visit > walk.last else walk.point.get(here, call.point)
         if point <= call.point:
             return
-        transfers = stream.passage.transfers
+        transfers = walk.passage.transfers
         while call.issued < len(transfers) and transfers[call.issued][2] <= point:
             way, block, _, due = transfers[call.issued]
-            ended = self._issue(stream, call, way, block)
+            ended = self._issue(walk, call, way, block)
             call.ended.setdefault(due, []).append(ended)
             call.issued += 1
         for due in [due for due in call.ended if due <= point]:
             for ended in call.ended.pop(due):
                 ended.wait()
         call.point = point
-        if visit <= stream.last:
+        if visit <= walk.last:
             call.inside.add(here[1])
-        if point == stream.end:
+        if point == walk.end:
             del self._calls[key]
 
-    def _issue(self, stream: _Stream, call: _Call, way: str, block: int) -> threading.Event:
-        first, end = stream.bytes_of(block)
+    def _issue(self, walk: _Walk, call: _Call, way: str, block: int) -> threading.Event:
+        first, end = walk.bytes_of(block)
         if way == "back":
             call.inside.add(block)
         else:  # beside it, pages of blocks that are gone came with others
             call.inside.discard(block)
-            near = (stream.bytes_of(b) for b in sorted(call.inside))
-            near = [(low, high) for low, high in near if high > first - AROUND and low < end + AROUND]
+            near = (walk.bytes_of(b) for b in sorted(call.inside))
+            near = [
+                (low, high) for low, high in near if high > first - AROUND and low < end + AROUND
+            ]
             first = max([0, first - AROUND, *(high for _, high in near if high <= first)])
-            end = min([stream.size, end + AROUND, *(low for low, _ in near if low >= end)])
+            end = min([walk.size, end + AROUND, *(low for low, _ in near if low >= end)])
         start, ended = call.start, threading.Event()
         first, end = (max(self._file[0], start + first), min(self._file[1], start + end))
         inward = way != "back" and call.inside
@@ -159,7 +161,7 @@ def _work(orders: SimpleQueue[_Order | None]) -> None:
         ended.set()
 
 
-def _arrived_at(thread: weakref.ref[TransferThread]) -> Any:
+def _arrived_at(thread: weakref.ref[TransferThread]) -> Any:  # ctypes has no name for it
     """The function that kernels tell of an arrival."""
 
     def told(number: int, visit: int, step: int, start: int) -> None:

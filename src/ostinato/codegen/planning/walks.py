@@ -1,6 +1,6 @@
 """Histories that a kernel passes through step by step: what can be moved while it goes on.
 
-A *stream* is a history that every loop of one kernel reads and writes near the step that it is at.
+A *walk* is a history that every loop of one kernel reads and writes near the step that it is at.
 Only the steps around it need to be in memory; the others may wait in a file.
 """
 
@@ -36,7 +36,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class Walk:
     """A history in one kernel: the slot of its steps, and what passes through it, in order.
 
     ``outer`` are the indices of the slots before that one: they stand still in the kernel.
@@ -61,9 +61,9 @@ class _Access:
     writes: bool
 
 
-def streams(plan: Plan) -> tuple[tuple[Stream, ...], frozenset[str]]:
-    """The streams of a plan, and the histories that some kernel touches in another way."""
-    found, others = list[Stream](), set[str]()
+def walks(plan: Plan) -> tuple[tuple[Walk, ...], frozenset[str]]:
+    """The walks of a plan, and the histories that some kernel touches in another way."""
+    found, others = list[Walk](), set[str]()
     filled = {plan.storage[n].owner for end in plan.ends.values() for n, _ in end.fills}
     for number, kernel in enumerate(plan.kernels):
         touched: dict[str, list[_Access]] = {}
@@ -73,7 +73,7 @@ def streams(plan: Plan) -> tuple[tuple[Stream, ...], frozenset[str]]:
             if all(slot.kind == "one" for slot in plan.storage[tensor].slots):
                 continue
             shared = kernel.sliced or kernel.along is not None or tensor in filled
-            made = None if shared else _stream(plan, len(found), number, accesses)
+            made = None if shared else _walk(plan, len(found), number, accesses)
             if made is None:
                 others.add(tensor)
             else:
@@ -103,10 +103,8 @@ def _own(plan: Plan, name: str) -> tuple[Expr, ...]:
     return tuple(map(expr, plan.statements[name].result_dims))
 
 
-def _stream(
-    plan: Plan, number: int, kernel: int, accesses: Sequence[_Access]
-) -> Stream | None:
-    """The stream of a tensor in a kernel, if each of its trees passes through it step by step."""
+def _walk(plan: Plan, number: int, kernel: int, accesses: Sequence[_Access]) -> Walk | None:
+    """The walk of a tensor in a kernel, if each of its trees passes through it step by step."""
     stored = plan.storage[plan.storage[accesses[0].tensor].owner]
     same = all(_is_like(plan.storage[a.tensor], stored) for a in accesses)
     writers = {k for k, a in enumerate(plan.accesses) if stored.tensor in a.writes}
@@ -123,7 +121,7 @@ def _stream(
                 break
             visits.append(made)
         else:
-            return Stream(number, kernel, stored.tensor, slot, outer, tuple(visits))
+            return Walk(number, kernel, stored.tensor, slot, outer, tuple(visits))
     return None
 
 
@@ -139,9 +137,7 @@ def _is_like(s: Storage, stored: Storage) -> bool:
     return (s.slots, s.shape, s.dtype) == (stored.slots, stored.shape, stored.dtype)
 
 
-def _visit(
-    stored: Storage, slot: int, accesses: Sequence[_Access], is_first: bool
-) -> Visit | None:
+def _visit(stored: Storage, slot: int, accesses: Sequence[_Access], is_first: bool) -> Visit | None:
     """How a tree passes through a history whose steps are those of a slot."""
     place, loops = accesses[0].place, {a.path[:1] for a in accesses}
     if len(loops) > 1:
