@@ -3,7 +3,7 @@
 import errno
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_a_folder_that_is_in_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @contextmanager
-def seen(kind: str) -> Iterator[list[int]]:
+def seen(kind: str) -> Generator[list[int]]:
     """The most by which such memory grows meanwhile."""
     before, most, over = resident(kind), [0], threading.Event()
 

@@ -11,14 +11,14 @@ Bar = tuple[float, float]  # from, to
 
 
 class Room(Protocol):
-    """So many steps are in blocks of ``count``."""
+    """Steps of so many bytes, in blocks of so many steps."""
 
     @property
     def steps(self) -> int: ...
     @property
     def step_bytes(self) -> int: ...
     @property
-    def count(self) -> int: ...
+    def block_steps(self) -> int: ...
 
 
 class Passage(Protocol):
@@ -113,7 +113,7 @@ def simulated(
 
 
 def _bytes(room: Room, block: int) -> int:
-    return min(room.count, room.steps - block * room.count) * room.step_bytes
+    return min(room.block_steps, room.steps - block * room.block_steps) * room.step_bytes
 
 
 def _arrivals(
@@ -124,7 +124,10 @@ def _arrivals(
         falls = [_falls(p, visit) for visit in range(len(p.visits))]
         for point, (visit, block) in enumerate(p.points):
             place, first, _ = p.visits[visit]
-            low, high = block * p.room.count, min(p.room.steps, (block + 1) * p.room.count) - 1
+            low, high = (
+                block * p.room.block_steps,
+                min(p.room.steps, (block + 1) * p.room.block_steps) - 1,
+            )
             behind = first - high if falls[visit] else low - first
             yield (started[place] + max(0, behind)) * step_ns, k, point
         yield end_ns, k, len(p.points)

@@ -35,17 +35,17 @@ class Transfer(NamedTuple):
 
 
 class Room(NamedTuple):
-    """So many steps are in blocks of ``count``, of which ``blocks`` have room at once."""
+    """So many steps are in blocks of ``block_steps``, of which ``blocks`` have room at once."""
 
     steps: int
     step_bytes: int
-    count: int
+    block_steps: int
     blocks: int
 
     @property
     def bytes(self) -> int:
         """What takes memory at once."""
-        return min(self.blocks * self.count, self.steps) * self.step_bytes
+        return min(self.blocks * self.block_steps, self.steps) * self.step_bytes
 
 
 class Passage(NamedTuple):
@@ -196,7 +196,7 @@ def transferred(
     points = [
         (k, block)
         for k, span in enumerate(spans)
-        for block in dict.fromkeys(t // room.count for t in span)
+        for block in dict.fromkeys(t // room.block_steps for t in span)
     ]
     near = [_near(visits[k], spans[k], block, room) for k, block in points]
     uses: dict[int, list[int]] = {}
@@ -236,6 +236,8 @@ def transferred(
 def _near(visit: Visit, span: range, block: int, room: Room) -> range:
     """The blocks that are touched while a loop is at one."""
     least, most = (span[-1], span[0]) if visit.reverse else (span[0], span[-1])
-    first = max(least, block * room.count) - visit.back
-    last = min(most, (block + 1) * room.count - 1) + visit.ahead
-    return range(max(0, first) // room.count, min(last, room.steps - 1) // room.count + 1)
+    first = max(least, block * room.block_steps) - visit.back
+    last = min(most, (block + 1) * room.block_steps - 1) + visit.ahead
+    return range(
+        max(0, first) // room.block_steps, min(last, room.steps - 1) // room.block_steps + 1
+    )

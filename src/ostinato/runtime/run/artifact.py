@@ -174,14 +174,14 @@ class Interface(Protocol):
 
 
 class Room(Protocol):
-    """So many steps are in blocks of ``count``, of which ``blocks`` have room at once."""
+    """Steps in blocks of so many, of which some have room at once."""
 
     @property
     def steps(self) -> int: ...
     @property
     def step_bytes(self) -> int: ...
     @property
-    def count(self) -> int: ...
+    def block_steps(self) -> int: ...
     @property
     def blocks(self) -> int: ...
 

@@ -27,7 +27,7 @@ class PlacedRoom(NamedTuple):
 
     steps: int
     step_bytes: int
-    count: int
+    block_steps: int
     blocks: int
 
 
@@ -45,8 +45,9 @@ class PlacedPassage(NamedTuple):
 
     @classmethod
     def read(cls, row: list[Any]) -> PlacedPassage:
-        *first, room, visits, points, transfers = row
-        return cls(*first, PlacedRoom(*room), _rows(visits), _rows(points), _rows(transfers))
+        walk, kernel, tensor, copies, room, visits, points, transfers = row
+        rest = _rows(visits), _rows(points), _rows(transfers)
+        return cls(walk, kernel, tensor, copies, PlacedRoom(*room), *rest)
 
 
 class PlacedMoves(NamedTuple):
@@ -62,7 +63,7 @@ class PlacedMoves(NamedTuple):
         passages = tuple(
             PlacedPassage(
                 *(p.walk, p.kernel, p.tensor, p.copies),
-                PlacedRoom(p.room.steps, p.room.step_bytes, p.room.count, p.room.blocks),
+                PlacedRoom(p.room.steps, p.room.step_bytes, p.room.block_steps, p.room.blocks),
                 _rows(p.visits),
                 _rows(p.points),
                 _rows(p.transfers),
@@ -143,10 +144,7 @@ class Placing:
         if body is None:
             return {}
         try:
-            return {
-                str(key): Placed(*sizes, _rows(blocks), near, _rows(held), PlacedMoves.read(moves))
-                for key, (*sizes, blocks, near, held, moves) in json.loads(body).items()
-            }
+            return {str(key): _placed(*row) for key, row in json.loads(body).items()}
         except (ValueError, AttributeError, TypeError) as failure:
             self._note.refuse(failure)
             return {}
@@ -154,6 +152,13 @@ class Placing:
     def _write(self, known: Mapping[str, Placed]) -> None:
         rows = {key: [*vars(placed).values()] for key, placed in known.items()}
         self._note.write(json.dumps(rows).encode())
+
+
+def _placed(at: dict[str, int], stride: int, whole: int, bound: int, *rest: Any) -> Placed:
+    """What was kept of a layout."""
+    blocks, near, held, moves = rest
+    first = at, stride, whole, bound
+    return Placed(*first, _rows(blocks), near, _rows(held), PlacedMoves.read(moves))
 
 
 def _rows(of: Iterable[Iterable[Any]]) -> tuple[Any, ...]:

@@ -59,7 +59,7 @@ class _Walk:
 
     def bytes_of(self, block: int) -> tuple[int, int]:
         """The first byte of a block and the one behind it, in the history."""
-        each = self.passage.room.count * self.passage.room.step_bytes
+        each = self.passage.room.block_steps * self.passage.room.step_bytes
         return block * each, min(self.size, (block + 1) * each)
 
 
@@ -92,9 +92,11 @@ class TransferThread:
         """
         self._calls.clear()
         self.failure, self.count = None, 0
-        words[0] = ctypes.cast(self._told, ctypes.c_void_p).value
+        address = ctypes.cast(self._told, ctypes.c_void_p).value
+        assert address is not None, "a function has an address"
+        words[0] = address
         for number, walk in self._walks.items():
-            words[1 + number] = walk.passage.room.count
+            words[1 + number] = walk.passage.room.block_steps
         self.rest()
 
     def rest(self) -> None:
@@ -111,7 +113,7 @@ class TransferThread:
     def _arrive(self, walk: _Walk, visit: int, step: int, start: int) -> None:
         key = walk.passage.walk, start
         call = self._calls.setdefault(key, _Call(self._arena + start * walk.item))
-        here = (visit, step // walk.passage.room.count)
+        here = (visit, step // walk.passage.room.block_steps)
         point = walk.end if visit > walk.last else walk.point.get(here, call.point)
         if point <= call.point:
             return
