@@ -29,6 +29,7 @@ OF_LISTS = ("hmask", "hlen", "zmask")
 ROUNDS, ROWS = 60, 5_000  # twice and seven times what any program of an instance takes
 ELEMENTWISE = ("map1", "map2", "map3")
 BESIDE_RANGES = ("map2", "map3", "mm", "gather", "along2")  # laws take ranges out of them
+MOST_WHOLE = 2**24  # integers up to this are float32 numbers
 MOST = 3  # sizes of which all products are made
 Fact = tuple[str, object]
 
@@ -170,6 +171,13 @@ def number_in(node: Node) -> float | None:
             return as_real(values)
         case Reshape() | Transpose() | Broadcast() | Part() | Read():
             return number_in(node.args[0])
+        case Map(fn="exp") if number_in(node.args[0]) == 0:
+            return 1.0
+        case Map(fn="pow") if number_in(node.args[1]) == 0:
+            return 1.0
+        case Map(fn="cast") if node.dtype in FLOATS:
+            number = number_in(node.args[0])
+            return number if number is not None and abs(number) <= MOST_WHOLE else None
         case Map(fn="neg"):
             number = number_in(node.args[0])
             return None if number is None else -number

@@ -370,9 +370,19 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "what is read at such steps has that shape.",
     ),
     Equivalent(
-        r"incremental/decay-chain.*", r"without \(= i \(length (s|q)\)\)",
-        "A running product along an axis has as many elements as the axis, so i is the length of "
-        "the slice, whose axis it is, by the meaning of the term.",
+        r"incremental/(decay-chain.*|decaying-sums)", r"without \(= i \(length (s|q)\)\)",
+        "A running fold along an axis has as many elements as the axis, so i is the length of the "
+        "slice, whose axis it is, by the meaning of the term.",
+    ),
+    Equivalent(
+        r"incremental/decay-where", r"without \(= \(shape y\) \(shape x\)\)",
+        "A decay says what each element is. where(c, y, z) is elementwise, so an axis of size 1 of "
+        "y repeats in it as that of u, and of g, does in what is said of it.",
+    ),
+    Equivalent(
+        r"affine/line", r"without \(= 0 \(& d \(sdom s\)\)\)",
+        "The cases of a recurrence have one shape, an expression of the point. If it followed d, "
+        "the step before would have another shape than this one, and a + g x' not the shape of x.",
     ),
     Equivalent(
         r"incremental/(sliding-)?softmax-sum-of-vectors.*", r"without \(= \(cons \(size 1\) h\) .*",

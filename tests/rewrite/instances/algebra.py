@@ -24,6 +24,7 @@ from tests.rewrite.instances.instance import (
     T,
     all_of,
     program,
+    silent,
     span,
     tensor,
     useless,
@@ -54,6 +55,18 @@ def _row(z: Sizes) -> Node:
 
 def _bool(z: Sizes) -> Node:
     return tensor("c", (z.m, z.k), (T,), "bool")
+
+
+@silent("algebra/times-one")
+def integers_that_floats_hold_and_do_not_hold(z: Sizes) -> tuple[Node, ...]:
+    numbers = (sign * (2**24 + more) for sign in (1, -1) for more in (0, 1))
+    return tuple(map_node("cast", [const(n, "int32", (expr(z.m),))], "float32") for n in numbers)
+
+
+@silent("algebra/times-one")
+def powers_that_are_one(z: Sizes) -> tuple[Node, ...]:
+    none, some = _filled(0.0), _filled(0.5)
+    return map_node("exp", [none]), map_node("pow", [some, none]), map_node("exp", [some])
 
 
 def _filled(value: float, *shape: int) -> Node:

@@ -192,7 +192,7 @@ _MADE: dict[str, tuple[Make, Make]] = {
     ),
     "decay-column": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_X))),
     "decay-where": (
-        lambda z: _map("where", _ALIVE, _map("pow", _TWO, AGE), _ZERO),
+        lambda z: _sum(_map("where", _ALIVE, _map("pow", _TWO, AGE), _ZERO)),
         lambda z: (_map("where", _ALIVE, POWER, _TWO), _map("where", _ALIVE, _X, _ZERO)),
     ),
     "decay-chain": (
