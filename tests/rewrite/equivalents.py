@@ -380,6 +380,16 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "y repeats in it as that of u, and of g, does in what is said of it.",
     ),
     Equivalent(
+        r"incremental/decay-chain", r"without \(= 0 \(& d \(sdom g\)\)\)",
+        "The slice of g from d to the end stands in the rule at every point: it has a value only "
+        "if g has one shape at all of its steps, and every step is in one of these slices.",
+    ),
+    Equivalent(
+        r"vectorize/along[12]", r"without \(= 0 \(& d \(mask a\)\)\)",
+        "(sl d s y) stacks the values of y, so it has a value only if y has one shape on s; a is "
+        "a size of y, and so the same number at all of its steps.",
+    ),
+    Equivalent(
         r"affine/line", r"without \(= 0 \(& d \(sdom s\)\)\)",
         "The cases of a recurrence have one shape, an expression of the point. If it followed d, "
         "the step before would have another shape than this one, and a + g x' not the shape of x.",
