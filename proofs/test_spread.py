@@ -14,6 +14,7 @@ RULES = (
     "incremental/centre-as-row",
     "incremental/centre-of-number",
     "incremental/spread-so-far",
+    "incremental/spread-decaying",
     "incremental/spread-elsewhere",
     "incremental/spread-window-doubled",
     "incremental/spread-window-lengthened",

@@ -145,6 +145,31 @@ ENTROPIES: dict[str, Make] = {
     "to come": lambda b, t, x: (ot.softmax(x[b, t:], 0) * ot.log_softmax(x[b, t:], 0)).sum(0),
 }
 
+
+def _variance(weights: Callable[[Any], Any]) -> Make:
+    """Of values with weights that decay, over the sum of the weights."""
+
+    def make(k: Any, x: Any, t: Any) -> Any:
+        w = weights(k)
+        mean = (w * x).sum(0) / w.sum(0)
+        return (w * (x - mean) ** 2.0).sum(0) / w.sum(0)
+
+    return make
+
+
+def _normalised(k: Any, x: Any, t: Any) -> Any:
+    """The same with weights of which the sum is 1."""
+    w = 0.9**k / (0.9**k).sum(0)
+    return (w * (x - (w * x).sum(0)) ** 2.0).sum(0)
+
+
+VARIANCES: dict[str, tuple[Callable[[Make], ot.Program], Make]] = {
+    "of powers": (past, _variance(lambda k: 0.9**k)),
+    "of exponentials": (past, _variance(lambda k: ot.exp(-k / 5.0))),
+    "of weights of sum 1": (past, _normalised),
+    "to come": (future, _variance(lambda k: 0.9**k)),
+}
+
 # Known to take more than they need: each is work to do, and moves up once it is done.
 GAPS: dict[str, Callable[[], ot.Program]] = {
     "every fourth": lambda: whole(
@@ -154,7 +179,7 @@ GAPS: dict[str, Callable[[], ot.Program]] = {
         lambda s, t, x: ot.where((2 * s >= t) & (s <= t), x, 0.0).sum(0)
     ),
     "the last of a sort": lambda: points(lambda b, t, x: ot.sort(x[b, : t + 1], 0)[b, t, -1]),
-    "a weighted variance": lambda: past(
+    "a variance without a mean": lambda: past(
         lambda k, x, t: (0.9**k * (x - (0.9**k * x).sum(0)) ** 2.0).sum(0)
     ),
     "the greatest of weighted": lambda: future(lambda k, x, t: (0.9**k * x).max(0)),

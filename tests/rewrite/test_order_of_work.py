@@ -18,6 +18,7 @@ from tests.rewrite.sums import (
     LINEAR,
     MASKED,
     RANGES,
+    VARIANCES,
     WEIGHTS,
     drawn,
     drawn_mask,
@@ -70,6 +71,14 @@ def test_an_entropy_of_large_scores_loses_no_more_than_its_definition() -> None:
         p = (weights / weights.sum())[0]
         expected = -(p * np.log(np.maximum(p, 1e-300))).sum()
         np.testing.assert_allclose(found[0, -1], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", VARIANCES)
+def test_a_weighted_variance_is_linear(name: str) -> None:
+    over, make = VARIANCES[name]
+    program = over(make)
+    assert order_of_work(program) < LINEAR
+    means_the_same(program)
 
 
 @pytest.mark.parametrize("name", GAPS)

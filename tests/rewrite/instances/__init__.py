@@ -9,6 +9,7 @@ from typing import cast
 from tests.rewrite.instances import (
     affine,
     algebra,
+    decaying_spread,
     domain,
     elements,
     entropies,
@@ -55,6 +56,7 @@ _MODULES = (
     matmul,
     sums_of_products,
     fuse,
+    decaying_spread,
     domain,
     elements,
     entropies,

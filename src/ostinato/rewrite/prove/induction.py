@@ -28,7 +28,12 @@ from ostinato.rewrite.prove.general import Claims, generalized
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
 from ostinato.rewrite.prove.normal import real
 from ostinato.rewrite.prove.range_folds import restricted
-from ostinato.rewrite.prove.real_equality import by_cases, divides, fractions_in_segments
+from ostinato.rewrite.prove.real_equality import (
+    by_cases,
+    divides,
+    equal_fractions,
+    fractions_in_segments,
+)
 from ostinato.rewrite.prove.setting import Point
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.prove.term_operators import Element, Tensor, thin
@@ -185,13 +190,40 @@ def _is_step(now: Value, step: Value) -> str:
         case _:
             raise AssertionError(f"{key(step)} is no step")
     if divides(step):
-        return "induction" if fractions_in_segments(now, step) else ""
+        is_step = fractions_in_segments(now, step) or _is_step_of_fractions(now, step)
+        return "induction" if is_step else ""
     ends = ((first, last) for first in (None, True, False) for last in (None, True, False))
     pairs = [(split(now, a), split(step, b)) for a, b in ends]
     if any(key(real(a)) == key(real(b)) for a, b in pairs):
         return "induction"
     is_place = _has_place(now) and any(by_cases(real(a), real(b)) for a, b in pairs)
     return "induction" if is_place else ""
+
+
+def _is_step_of_fractions(now: Value, step: Value) -> bool:
+    """Whether fractions of sums are equal once the longest sums are split at one end.
+
+    Over the reals first: what is the same for all that is summed leaves a sum.
+    """
+    match now:
+        case Fold("sum", (Var(_, Poly() as size),)) if never_negative(size - 1):
+            pass
+        case _:
+            return False
+    values = real(now), real(step)
+    pairs = ([_longest_split(v, size, first) for v in values] for first in (True, False))
+    return any(equal_fractions(*pair) for pair in pairs)
+
+
+def _longest_split(value: Value, size: Poly, first: bool) -> Value:
+    """Sums of one length with their first, or last, element on its own."""
+    match value:
+        case Fold("sum", (v,), _) if v.size == size:
+            return split(value, first)
+        case Call(fn, args):
+            return Call(fn, tuple(_longest_split(a, size, first) for a in args))
+        case _:
+            return value
 
 
 def _has_place(value: Value) -> bool:
@@ -242,12 +274,12 @@ def _place(fn: str, v: Var, size: Poly, body: Value, first: bool) -> Value:
 def _with_first(value: Value) -> Value:
     """Running products and sums of what surely has a first element, with it on its own."""
     match value:
-        case Fold(("scan prod" | "scan sum") as fn, (v,), body) if (
+        case Fold(("scan prod" | "prod" | "scan sum") as fn, (v,), body) if (
             v.size is not None and never_negative(v.size - 1)
         ):
             rest = Var(f"{v.name}'", v.size - 1)
             left = Fold(fn, (rest,), _with_first(rename(body, {v: poly(rest) + 1})))
-            join = "mul" if fn == "scan prod" else "add"
+            join = "add" if fn == "scan sum" else "mul"
             return Call(join, (rename(body, {v: poly(0)}), left))
         case Call(fn, args):
             return Call(fn, tuple(map(_with_first, args)))

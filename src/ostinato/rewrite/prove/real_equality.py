@@ -84,10 +84,13 @@ def fractions_in_segments(left: Value, right: Value) -> bool:
     if not (divides(left) or divides(right)):
         return False
     parts = in_segments(real(left), real(right), real)
-    if parts is None:
-        return False
+    return parts is not None and equal_fractions(*parts)
+
+
+def equal_fractions(left: Value, right: Value) -> bool:
+    """Whether two elements are equal over the reals once nothing is divided."""
     minus_one = term((), Fraction(-1))
-    return not _cleared(plus(ring(parts[0]), times(minus_one, ring(parts[1]))))
+    return not _cleared(plus(ring(left), times(minus_one, ring(right))))
 
 
 def divides(value: Value) -> bool:

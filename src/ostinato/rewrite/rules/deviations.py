@@ -23,7 +23,7 @@ MEANS = "Where a mean is known to be one, the distances from it can be summed st
 PROOF = "proofs/test_spread.py"
 
 a, b, c, d, e, f, g, h, i, j, k, m, n, o = variables("a b c d e f g h i j k m n o")
-q, r, s, t, u, w, x, y, z = variables("q r s t u w x y z")
+q, r, s, t, u, v, w, x, y, z = variables("q r s t u v w x y z")
 
 _OWN, _THERE = map1(f, t), at(d, a, map1(f, t))  # the steps of slice q, and at a
 _TALLY = (tally(q, t), eq(n, map1(f, i)), real_cast(f))
@@ -135,12 +135,41 @@ def _one_more() -> Term:
     return add(_parts(_BOTH), between)
 
 
+def _decaying() -> Rule:
+    """Squared distances with weights that decay; any other weight of what enters scales them all.
+
+    The mean of the step before has weights of at least 1, so no step divides by 0.
+    """
+    mean = div(v, total(1, w))
+    distance = sub(sl(d, s, x), reshape(0, sizes(1), mean))
+    earlier = case(k, at(d, b, mean), x)
+    weighted = (either("mul", y, w, mul(distance, distance)), eq(v, total(1, z)))
+    return Rule(
+        name="incremental/spread-decaying",
+        law="sum_s w[s] (x[s] - m)^2, w steps by g and is 1 where it enters, m the weighted mean, "
+        "= y where y = (x - m') (x - m) + g y' of the step beside",
+        reason=ONE_STEP,
+        left=total(1, y),
+        right=lin(d, f, g, mul(u, mul(sub(x, earlier), sub(x, mean)))),
+        when=(
+            *weighted,
+            either("mul", z, w, sl(d, s, x)),
+            *(decay(w, d, s, g, u), nearby(d, s, f, b, k), is_in(d, dom(x))),
+            *(eq(0, rank(x)), eq(1, rank(w)), eq(0, rank(g)), eq(0, rank(u)), eq(1.0, value(u))),
+        ),
+        exact="distributes",
+        valid="inside the box",
+        proof=PROOF,
+    )
+
+
 _COUNT = reshape(0, q, n)
 SPREAD: tuple[Rule, ...] = (
     _centre("of-row", div(_row(_sum(s, x)), _COUNT), eq(r, rank(x))),
     _centre("as-row", _row(div(_sum(s, x), _COUNT)), eq(r, rank(x))),
     _centre("of-number", reshape(0, sizes(1, then=h), div(_sum(s, x), n)), eq(0, rank(x))),
     _step(),
+    _decaying(),
     _rule("elsewhere",
           "the same over a range that is q at another point is that over q there, or 0 of nothing",
           case(c, at(d, a, _of_half()), bcast(h, reshape(0, o, u))),
