@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -14,6 +16,7 @@ from ostinato.certificate.fitted import Misemitted
 from ostinato.certificate.order import Moment, Timeline
 from ostinato.certificate.timeline import timeline_of
 from ostinato.codegen.emit.generated_module import functions
+from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.loops.numba_source import function, show
 from ostinato.codegen.loops.statements import Body, Definition, For, Function, If, Statement, While
 from ostinato.compiler.options import Options
@@ -51,6 +54,7 @@ class Emitted:
     functions: tuple[Function, ...]
     order: Timeline
     extents: tuple[str, ...]
+    table: tuple[str, ...]
 
     @property
     def text(self) -> str:
@@ -59,7 +63,7 @@ class Emitted:
     def checked(self, driver: Function | None = None, order: Timeline | None = None) -> str:
         """Check the driver, or another one, by the schedule, or by another one."""
         functions = (*self.functions[:-1], driver or self.functions[-1])
-        return check_driver(functions, order or self.order, self.extents)
+        return check_driver(functions, order or self.order, self.extents, self.table)
 
 
 @cache
@@ -67,7 +71,8 @@ def emitted(name: str) -> Emitted:
     options = Options(threads=2)
     optimized = optimize_pdg(encoded(MAKERS[name]().pdg), every_rule(), options)
     plan, _ = plan_of(optimized, options)
-    return Emitted(tuple(functions(plan)), timeline_of(plan), plan.extents)
+    table = offset_table(plan).entries
+    return Emitted(tuple(functions(plan)), timeline_of(plan), plan.extents, table)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -136,7 +141,20 @@ def test_a_driver_that_defines_or_takes_something_else_is_refused() -> None:
         replace(first, parameters=(*first.parameters[:3], *first.parameters[:2:-1])),
     ):
         with pytest.raises(Misemitted, match="the kernel takes"):
-            check_driver((kernel, *given.functions[1:]), given.order, given.extents)
+            check_driver((kernel, *given.functions[1:]), given.order, given.extents, given.table)
+
+
+@pytest.mark.parametrize("name", ["squares", "normalised"])
+def test_a_kernel_counts_from_no_other_tensors_than_its_own(name: str) -> None:
+    given, kept = emitted(name), list[tuple[str, ...]]()
+    for call, number in re.findall(r"(\(local, key, (\d+),)", given.text):
+        first, around = int(number), given.text.replace(call, "(local, key, {},")
+        for other in {*range(len(given.table) + 1)} - {first}:
+            (driver,) = module(around.replace("{}", str(other)))
+            with suppress(Misemitted):
+                given.checked(driver)
+                kept.append(given.table[first:][:1] + given.table[other:][:1])
+    assert all(one == other for one, other in kept)  # the only tensor that is counted from
 
 
 def replaced(name: str, old: str, new: str) -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from ostinato.certificate.fitted import Misemitted, Scope, fit, refused, same
 from ostinato.certificate.happens_before import Cut, Event, filled, written
+from ostinato.certificate.offset_rows import Table
 from ostinato.certificate.order import Loop, Moment, Timeline
 from ostinato.certificate.phased import Chain, Phase, check_items, check_tile, read_phase
 from ostinato.codegen.loops.expression import (
@@ -128,8 +129,12 @@ def _body(
             yield Looped(loop, body)
 
 
-def check_driver(functions: Sequence[Function], order: Timeline, extents: Sequence[str]) -> str:
+def check_driver(
+    functions: Sequence[Function], order: Timeline, extents: Sequence[str], table: Sequence[str]
+) -> str:
     """Compare the driver of some kernels with the schedule, for any number of workers.
+
+    ``table`` has the tensors of the entries in the offset table.
 
     Errors: Misemitted.
     """
@@ -141,7 +146,7 @@ def check_driver(functions: Sequence[Function], order: Timeline, extents: Sequen
     if len(set(known)) < len(known):
         raise Misemitted("two parameters of the driver have one name")
     scope = Scope(known, {n: expr(Extent(n)) for n in extents})
-    reader = _Reader(scope, tuple(extents), kernels)
+    reader = _Reader(scope, tuple(extents), kernels, Table(order, table))
     reader.body(begun.bodies["__steps"], expected(order))
     if any(reader.published[:-1]) or not all(reader.published[-1:]):
         raise Misemitted("another loop than the last one says how many steps are done")
@@ -169,6 +174,7 @@ class _Reader:
     scope: Scope
     extents: tuple[str, ...]
     kernels: Sequence[Function]
+    table: Table
     loops: tuple[str, ...] = ()  # the driver's loops around, by their names in it
     calls: int = 0
     phases: int = 0
@@ -369,6 +375,8 @@ class _Reader:
             raise refused(here, "the kernel takes other numbers")
         if tuple(name for name, _ in takes[0].parameters[2:][: len(names)]) != names:
             raise refused(here, "the kernel takes the extents in another order")
+        if not self.table.begins(called.number, takes[0], numbers[2].value):
+            raise refused(here, "the kernel counts from other tensors than the schedule's")
         self.calls += 1
 
     def apart(self, here: Statement, items: list[Item]) -> None:
@@ -395,8 +403,8 @@ class _Reader:
         self.alone += sum(map(_meets, wanted))
 
 
-def _first_entry(call: Statement) -> Expression:
-    """Where a kernel's entries in the offset table begin: runs of the loop IR judge the number."""
+def _first_entry(call: Statement) -> Constant:
+    """Where a kernel's entries in the offset table are said to begin."""
     match call:
         case Do(Call("invoke", (_, _, _, Tuple((_, _, Constant(int(entry)), *_))))) if entry >= 0:
             return Constant(entry)

@@ -151,7 +151,9 @@ def check_emitted(certificate: Certificate, emission: Emission) -> str:
 
     Errors: Misemitted.
     """
-    return check_driver(emission.functions, certificate.schedule.order, emission.plan.extents)
+    table = [name for name, _ in emission.artifact.interface.tensors]
+    order, extents = certificate.schedule.order, emission.plan.extents
+    return check_driver(emission.functions, order, extents, table)
 
 
 def options_of(said: Schedule) -> Options:
