@@ -57,6 +57,8 @@ def is_never_negative(e: Expr) -> bool:
             return is_never_negative(rest + (0 if k > 0 else k * (by - 1)))
         case FloorDiv(of, by) if abs(k) == 1:  # of // by <= n exactly if of <= n * by + by - 1
             return is_never_negative(rest * by + (of if k > 0 else by - 1 - of))
+        case FloorDiv(of, by) if k < 0 and k % by == 0:  # by * (of // by) <= of
+            return is_never_negative(rest + of * (k // by))
         case FloorDiv(of, by):
             if not is_never_negative(of):
                 return False

@@ -16,6 +16,7 @@ from ostinato.codegen.loops.expression import (
     call,
     compare,
 )
+from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some
 from ostinato.pdg.index import Atom, Dim, Expr, Extent, Extremum, FloorDiv, Mod, Product
 
@@ -69,6 +70,15 @@ def _atom(atom: Atom, names: Names) -> Expression:
             return first
         case other:
             assert_never(other)
+
+
+def whole_blocks(size: Expr, each: int, names: Names) -> Expression:
+    """The last multiple of a power of 2 up to a size; 0 where the size is below 0.
+
+    A range that nobody needs may end before it begins: nothing is done there either.
+    """
+    found = expression(size, names)
+    return binary("&", found if is_never_negative(size) else call("max", 0, found), -each)
 
 
 def condition(cond: Cond, names: Names) -> Expression:

@@ -17,7 +17,7 @@ from math import prod
 
 from ostinato.codegen.emit.accumulators import Accumulators, Lanes, fold, lanes_of, unit
 from ostinato.codegen.emit.function import ARENA, Body, Function
-from ostinato.codegen.emit.index_arithmetic import condition, expression
+from ostinato.codegen.emit.index_arithmetic import condition, expression, whole_blocks
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value, loads
 from ostinato.codegen.ir.tree import Nest, active
@@ -195,7 +195,8 @@ class _Clause:
             end = Constant(axis.size.const // each * each)
             is_whole = end == size
         elif not any(map(is_long, self._values())):
-            end = bind(binary("&", size, -each), f"{stem}_end", self.body.scope(out))
+            whole = whole_blocks(axis.size, each, self.function.dims)
+            end = bind(whole, f"{stem}_end", self.body.scope(out))
         else:
             last, is_whole = call("min", last, size), True
         with out.loop(first.id, 0, end, each):

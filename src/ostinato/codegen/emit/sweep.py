@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from ostinato.codegen.emit.function import ARENA, Body, Function
-from ostinato.codegen.emit.index_arithmetic import expression
+from ostinato.codegen.emit.index_arithmetic import expression, whole_blocks
 from ostinato.codegen.emit.search import Search
 from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
 from ostinato.codegen.ir.partial_sums import PARTS, is_short_row
@@ -294,7 +294,10 @@ class _Sweep:
         ordered, values = self.operands
         index, size = self.function.dims[row.index], self.size(row)
         first, stride = self.body.offset(start), self.stride(ordered)
-        ends = out.let(self.function.names.fresh(f"{index}_end"), binary("&", size, -PARTS))
+        ends = out.let(
+            self.function.names.fresh(f"{index}_end"),
+            whole_blocks(row.size, PARTS, self.function.dims),
+        )
 
         def key(place: Expression) -> Expression:
             return self.function.load(start.tensor, binary("+", first, binary("*", place, stride)))
