@@ -11,7 +11,7 @@ import ostinato as ot
 from ostinato.language.dims import Dimension, IndexExpression
 from ostinato.rewrite.registry import RuleSet
 from tests.property.judge import Trial
-from tests.property.programs import Recipe, Step
+from tests.property.programs import Recipe, Replay, Step, arguments
 from tests.property.quick import quick
 
 
@@ -259,3 +259,41 @@ def test_a_kept_value_without_elements_has_no_price() -> None:
         memory=0.2,
     )
     quick(trial)
+
+
+def test_a_range_that_nobody_needs_may_end_before_it_begins() -> None:
+    b = ot.dims("b")
+    x = ot.input("x", over=b)
+    y = ot.where(b % 3 == 1, 1.0, x[b // 2 : b + 1][b - b // 2])
+    loss = (y * y).sum()[:].sum()
+    program = ot.Program(g=ot.grad(loss, x), loss=loss)
+    run = program.compile(checks="addresses", rules=ot.rules.without(*ot.rules.families))
+    meant = program.interpret(x=[1, 2, 3, 4, 5])["g"]
+    np.testing.assert_allclose(run(x=[1, 2, 3, 4, 5])["g"], meant, rtol=1e-6)
+
+
+MANY_PIECES = {
+    "a slice of a slice of every half step": Recipe(
+        (((0,), (2, 3)), ((0, 1, 2), ())),
+        (Step("half", 1, 1, 2, 2, "logsumexp"), Step("slice_of_slice", 2, 2, 1, 1, "weighted")),
+        2, 3, ("float32", "float32"), "gradient", True,
+    ),
+    "remainders of remainders": Recipe(
+        (((0,), (3,)),),
+        (Step("all_at_slice", 0, 0, 3, 1, "max"), Step("kept", 0, 0, 1, 3, "prod"),
+         Step("round_down", 2, 2, 2, 1, "mean"), Step("between", 3, 3, 3, 3, "max")),
+        1, 1, ("float32",), "gradient", True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MANY_PIECES)
+def test_a_gradient_that_is_needed_at_points_of_many_pieces_is_made(name: str) -> None:
+    recipe = MANY_PIECES[name]
+    replay = Replay(recipe, recipe.dtypes[0])
+    program = replay.program()
+    given = arguments(replay, {"B": 5, "S": 3, "T": 4, "U": 2}, 1)
+    taken = {n: v for n, v in given.items() if n in program.inputs or n in program.extents}
+    meant, found = program.interpret(**taken), program.compile(checks="addresses")(**taken)
+    for output, value in meant.items():
+        np.testing.assert_allclose(found[output], value, rtol=1e-4, atol=1e-4)

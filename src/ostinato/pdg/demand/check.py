@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ostinato.pdg.condition import Cond, at_least, every, some
-from ostinato.pdg.demand.demand import Demand, box, read_relation
+from ostinato.pdg.demand.demand import MOST_PIECES, Demand, box, read_relation
 from ostinato.pdg.errors import CoverageError, DomainError, EquationError, OstinatoError, ShapeError
 from ostinato.pdg.index import (
     Dim,
@@ -27,6 +27,8 @@ from ostinato.pdg.isl import LowerBounds, Sample, Set, condition_set
 from ostinato.pdg.naming import called, is_named
 from ostinato.pdg.node import Gather, Host, Input, Node, Part, Pdg, Random, Read, Rec
 
+MORE_PIECES = 5 * MOST_PIECES  # where demand that is known roughly would refuse a program
+
 
 def check(
     pdg: Pdg, minimum_extents: LowerBounds | None = None, is_rewritten: bool = False
@@ -38,12 +40,18 @@ def check(
     all steps of a value are made at once: nobody looks at those, and lowering keeps them inside.
     Errors: CoverageError, DomainError, ShapeError, each with the first bad point.
     """
-    demand = Demand(pdg, pdg.minimum_extents if minimum_extents is None else minimum_extents)
-    try:
-        _check_all(demand, is_rewritten)
-    except (CoverageError, DomainError, ShapeError) as error:
-        raise (_uncertain(error) if demand.is_rough else error) from None
-    return demand
+    minimum = pdg.minimum_extents if minimum_extents is None else minimum_extents
+    for most in (MOST_PIECES, MORE_PIECES):
+        demand = Demand(pdg, minimum, most)
+        try:
+            _check_all(demand, is_rewritten)
+        except (CoverageError, DomainError, ShapeError) as error:
+            if not demand.is_rough:
+                raise
+            refusal = error
+        else:
+            return demand
+    raise _uncertain(refusal) from None
 
 
 def _uncertain(error: CoverageError | DomainError | ShapeError) -> OstinatoError:

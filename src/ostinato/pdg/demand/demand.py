@@ -47,7 +47,7 @@ from ostinato.pdg.node import (
 
 _SETTLE_ROUNDS = 3  # growths of one recurrence before its demand is widened
 _WIDEN_ROUNDS = 6  # growths before it becomes the whole box
-_MOST = 500  # size of a set: isl takes exponential time for remainders in many pieces
+MOST_PIECES = 500  # size of a set: isl takes exponential time for remainders in many pieces
 
 
 @lru_cache(maxsize=1024)
@@ -93,11 +93,13 @@ def _widened(known: Set, grown: Set, inside: Set) -> Set:
 class Demand:
     """The demanded points of every node of a program, for extents from ``minimum`` on.
 
-    Demand ``is_rough`` where some set had too many pieces, and a simple one around it was taken.
+    Demand ``is_rough`` where some set had more than ``most`` pieces, and a simple one around it was
+    taken.
     """
 
     pdg: Pdg
     minimum: LowerBounds
+    most: int = MOST_PIECES
     is_rough: bool = field(init=False, default=False)
     _sets: dict[Node, Set] = field(init=False)
     _growths: dict[str, int] = field(init=False)
@@ -199,15 +201,20 @@ class Demand:
     def _cut(self, points: Set, holds: Set, by: Callable[[Set, Set], Set]) -> Set:
         """A part of a set; where it has too many pieces, that of a simple set around the set."""
         found = by(points, holds)
-        return found if found.size <= _MOST else self._simple(by(self._roughly(points), holds))
+        return found if found.size <= self.most else self._simple(by(self._roughly(points), holds))
 
     def _simple(self, points: Set) -> Set:
         """A set itself; where it has too many pieces, a simple one around it."""
-        return points if points.size <= _MOST else self._roughly(points)
+        return points if points.size <= self.most else self._roughly(points)
 
     def _roughly(self, points: Set) -> Set:
         self.is_rough = True
-        return self._once(partial(points.roughly, _MOST), "rough", points)
+        return self._once(partial(self._around, points), "rough", points)
+
+    def _around(self, points: Set) -> Set:
+        """A simple set around one, which leaves the box only where that does."""
+        found, inside = points.roughly(self.most), box(points.dims)
+        return found & inside if self.are_inside(points, inside) else found
 
     def _propagate(self) -> None:
         order = {node: k for k, node in enumerate(self.pdg.nodes())}
