@@ -100,7 +100,7 @@ ONE: dict[str, Callable[[Number], Number]] = {
     "log1p": np.log1p, "expm1": np.expm1, "exp2": np.exp2, "log2": np.log2, "sqrt": np.sqrt,
     "erf": in_double(math.erf), "erfc": in_double(math.erfc), "lgamma": in_double(lgamma),
     "digamma": in_double(digamma), "arcsinh": np.arcsinh, "sin": np.sin, "cos": np.cos,
-    "tan": np.tan, "tanh": np.tanh, "sigmoid": lambda x: 0.5 * np.tanh(0.5 * x) + 0.5,
+    "tan": np.tan, "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "floor": np.floor, "ceil": np.ceil, "round": np.rint, "not": np.logical_not,
     "stop_gradient": lambda x: x, "isfinite": np.isfinite,
 }  # fmt: skip

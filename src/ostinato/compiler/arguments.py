@@ -303,11 +303,13 @@ def _array(name: str, node: Node, value: object) -> Array:
     if array.dtype.kind not in "biufc" and str(array.dtype) != node.dtype:
         fact = f"the input `{name}` is {shown(value)}, which is no array of numbers"
         raise ArgumentError(fact, f"Pass an array of {node.dtype}, with rows of equal lengths.")
-    if not np.can_cast(array.dtype, node.dtype, "same_kind"):
+    both = array.dtype.kind + np.dtype(node.dtype).kind
+    if not np.can_cast(array.dtype, node.dtype, "same_kind") and both not in ("iu", "ui"):
         fact = f"the input `{name}` has type {array.dtype}, declared is {node.dtype}"
         raise ArgumentError(fact, f"Pass {name}.astype('{node.dtype}').")
-    out = cast(Array, np.ascontiguousarray(array, node.dtype).reshape(array.shape))
-    if node.dtype in ("int32", "int64", "uint32") and not np.array_equal(out, array):
+    with np.errstate(over="ignore"):
+        out = cast(Array, np.ascontiguousarray(array, node.dtype).reshape(array.shape))
+    if out.dtype != array.dtype and not _holds(out, array):
         fact = f"the input `{name}` has values outside {node.dtype}"
         raise ArgumentError(fact, "Pass values inside its range, or declare a wider type.")
     rank = len(declared_shape(node))
@@ -316,6 +318,13 @@ def _array(name: str, node: Node, value: object) -> Array:
         fact = f"the input `{name}` has shape {array.shape}, declared is {shape}"
         raise ArgumentError(fact, f"Pass an array with {rank} axes.")
     return out
+
+
+def _holds(out: Array, given: Array) -> bool:
+    """Whether integers are what was given, and floats infinite only where it is."""
+    if out.dtype.kind == "f" or out.dtype.name == "bfloat16":
+        return bool((np.isfinite(out) | ~np.isfinite(given)).all())
+    return bool(np.array_equal(out, given))
 
 
 def _extents_from(

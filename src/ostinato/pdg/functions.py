@@ -80,7 +80,8 @@ class Function:
 
 
 def _sigmoid(x: Array) -> Array:
-    return np.asarray(0.5 * np.tanh(0.5 * x) + 0.5, x.dtype)
+    below = np.exp(-np.abs(x))  # precise far below 0, where the tanh is -1
+    return np.asarray(np.where(x < 0, below, 1) / (1 + below), x.dtype)
 
 
 def _divide(x: Array, y: Array) -> Array:

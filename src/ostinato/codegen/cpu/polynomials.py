@@ -129,6 +129,7 @@ def expm1(v: Vector, x: Value) -> Value:
     """e**x - 1 without cancellation near 0; relative 5e-7 in float32."""
     b = v.builder
     near = v.fma(v.polynomial(x, _taylor_exp(v)), b.fmul(x, x), x)
+    near = v.call("copysign", near, x)  # the sum with x is +0 at -0
     far = b.fsub(exp(v, x), v.const(1.0))
     return b.select(b.fcmp_ordered("<", v.call("fabs", x), v.const(0.34)), near, far)
 
@@ -187,7 +188,8 @@ def log1p(v: Vector, x: Value) -> Value:
     rounding = b.fsub(x, b.fsub(u, v.const(1.0)))
     whole = log(v, u)
     is_finite = b.fcmp_ordered("<", v.call("fabs", whole), v.const(math.inf))
-    return b.select(is_finite, b.fadd(whole, b.fdiv(rounding, u)), whole)
+    found = b.select(is_finite, b.fadd(whole, b.fdiv(rounding, u)), whole)
+    return v.call("copysign", found, x)  # also at -0, which the sum with 1 forgets
 
 
 def tanh(v: Vector, x: Value) -> Value:

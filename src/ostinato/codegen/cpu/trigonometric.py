@@ -201,9 +201,19 @@ def _turned(v: Vector, r: Value, quarter: Value) -> Value:
     return _wave(v, r, v.builder.add(quarter, v.int_const(1)))
 
 
-sin = _of_any("sin", _wave)
+def _odd(function: Unary) -> Unary:
+    """Keep the sign of 0, which the reduction forgets."""
+
+    def odd(v: Vector, x: Value) -> Value:
+        b = v.builder
+        return b.select(b.fcmp_ordered("==", x, v.const(0.0)), x, function(v, x))
+
+    return odd
+
+
+sin = _odd(_of_any("sin", _wave))
 cos = _of_any("cos", _turned)
-tan = _of_any("tan", _tangent)
+tan = _odd(_of_any("tan", _tangent))
 
 
 # (arctan(q) / q - 1) / q**2 as a polynomial of q**2, for |q| <= tan(pi / 8), near minimax.

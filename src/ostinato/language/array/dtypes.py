@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 
 from ostinato.language.shown import shown
 from ostinato.pdg import build
@@ -21,6 +22,7 @@ DtypeName = Annotated[str, 'the name of a dtype, such as "float32"']
 
 # int32 with float32 gives float32 (NumPy says float64): programs stay in the type they chose.
 LARGEST = 2**1023  # of the integers that become floats
+SMALL = 2**15  # finite in every float type
 PROMOTION: tuple[Dtype, ...] = ("bool", "int32", "int64", "float32", "float64")
 DTYPES: tuple[Dtype, ...] = (*PROMOTION, "uint32", *HALVES)
 
@@ -84,21 +86,40 @@ def accepted(dtype: Dtype, accepts: Sequence[Dtype]) -> Dtype:
 
 
 def literal(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape, where: str) -> Node:
-    """Return a constant; DtypeError for a number that an integer type cannot hold."""
+    """Return a constant; DtypeError for a number that a type cannot hold, or only as infinity."""
     found = values if isinstance(values, Sequence) else (values,)
     bad = next((v for v in found if not _fits(v, dtype)), None)
     if bad is not None:
-        remedy = "Use int64 or a float type." if dtype != "int64" else "Use a float type."
+        has_integer = dtype != "int64" and (isinstance(bad, int) or math.isfinite(bad))
+        remedy = "Use int64 or a float type." if has_integer else "Use a float type."
         if dtype not in INTS:
-            remedy = "Use a smaller number, or math.inf."
+            wider = "" if dtype == "float64" else "float64, "
+            remedy = f"Use {wider}a smaller number, or math.inf."
         number = shown(bad) if abs(bad) >= LARGEST else f"the number {bad}"
         raise DtypeError(f"{number} does not fit {dtype}", remedy, where)
     return build.const(values, dtype, shape)
 
 
+def is_finite(values: npt.NDArray[np.float64], dtype: Dtype) -> bool:
+    """Whether finite numbers stay so in a float type.
+
+    >>> is_finite(np.asarray([1e38, 1.0]), "float32"), is_finite(np.asarray(1e39), "float32")
+    (True, False)
+    """
+    if dtype == "float64":
+        return True
+    with np.errstate(over="ignore"):
+        return not np.isinf(values.astype(np.float32).astype(dtype)).any()
+
+
 def _fits(value: Scalar, dtype: Dtype) -> bool:
+    if dtype == "bool":
+        return True
     if dtype not in INTS:
-        return isinstance(value, float) or abs(value) <= LARGEST
+        if abs(value) <= SMALL or (isinstance(value, float) and not math.isfinite(value)):
+            return True
+        is_float = isinstance(value, float) or abs(value) <= LARGEST
+        return is_float and is_finite(np.asarray(float(value)), dtype)
     info = np.iinfo(dtype)
     is_whole = isinstance(value, int) or math.isfinite(value)
     return is_whole and info.min <= int(value) <= info.max

@@ -176,14 +176,18 @@ def logaddexp(x: object, y: object) -> Tensor:
 
 
 def hypot(x: object, y: object) -> Tensor:
-    """Return ``sqrt(x * x + y * y)`` without overflow; the gradient at the origin is 0."""
+    """Return ``sqrt(x * x + y * y)`` without overflow, infinite beside an infinity.
+
+    The gradient is 0 at the origin and at infinities.
+    """
     left, right = _floats(x, y)
     size = f.stop_gradient(f.maximum(f.abs(left), f.abs(right)))
-    is_origin = size == 0
-    scale = f.where(f.isfinite(size) & ~is_origin, size, 1.0)
-    left, right = left / scale, right / scale
-    squares = left * left + right * right
-    return f.where(is_origin, 0.0, scale * f.sqrt(f.where(is_origin, 1.0, squares)))
+    is_infinite = isinf(left) | isinf(right)  # beside NaN too
+    is_known = (size == 0) | is_infinite
+    scale = f.where(f.isfinite(size) & ~is_known, size, 1.0)
+    left, right = (f.where(is_known, 0.0, each) / scale for each in (left, right))
+    squares = f.where(is_known, 1.0, left * left + right * right)
+    return f.where(is_known, f.where(is_infinite, math.inf, 0.0), scale * f.sqrt(squares))
 
 
 def fmod(x: object, y: object) -> Tensor:
@@ -194,7 +198,8 @@ def fmod(x: object, y: object) -> Tensor:
     left, right = met(x, y)
     if left.dtype in FLOATS:
         turned = f.where((left < 0) ^ (right < 0), -right, right)
-        return left % turned
+        rest = left % turned
+        return f.where(rest == left, left, rest)  # of -0.0 too, whose sign is not below 0
     rest = left % right
     return f.where((rest != 0) & ((rest < 0) ^ (left < 0)), rest - right, rest)
 
