@@ -89,6 +89,18 @@ def test_a_stream_over_an_inner_dimension() -> None:
     )
 
 
+@pytest.mark.parametrize("number", [0, -1, 1.5])
+def test_a_stream_waits_for_a_number_of_steps_and_keeps_a_number_of_records(number: object) -> None:
+    t = ot.dims("t")
+    run = ot.Program(y=ot.index(t) * 1.0).compile()
+    remedy = "Pass a number of steps from 1 on, or leave it out: there is no state then."
+    text = refusal(ArgumentError, lambda: run.stream(t, every=number, T=2))
+    assert text.endswith(f": `every` is {number}\n  {remedy}")
+    text = refusal(ArgumentError, lambda: run.stream(t, keep=number, T=2))
+    assert text.endswith(f': `keep` is {number}\n  Pass a number of records from 1 on, or "all".')
+    assert len(list(run.stream(t, every=None, keep=None, T=2))) == 2
+
+
 def test_an_extent_may_be_an_array_without_axes() -> None:
     t = ot.dims("t")
     assert ot.Program(y=ot.index(t)).interpret(T=np.array(3))["y"].tolist() == [0, 1, 2]

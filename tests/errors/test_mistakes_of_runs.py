@@ -385,7 +385,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "half a byte": (
         lambda: program.compile(memory_limit=1.5),
         errors.OptionError,
-        "`memory_limit` is 1.5\n  Pass a number of bytes.",
+        "`memory_limit` is 1.5\n  Pass a number of bytes above 0, or None for no limit.",
     ),
     "exact by a tensor": (
         lambda: program.compile(exact=x),

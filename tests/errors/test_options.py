@@ -30,6 +30,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"threads": "two"},
         "`threads` is 'two'\n  Pass a number of threads, or 0 for every core.",
     ),
+    "no memory": (
+        {"memory_limit": 0},
+        "`memory_limit` is 0\n  Pass a number of bytes above 0, or None for no limit.",
+    ),
     "tile width": (
         {"widths": {"q": 8}},
         "`q` is no dimension of the program, but `widths` has it\n  Dimensions: b, t.",

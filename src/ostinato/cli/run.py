@@ -252,7 +252,7 @@ def _started(
     every = options.checkpoint_every
     if every and experiment.program.hosts:
         every = 1  # what Python keeps cannot be computed again: the loop waits after every record
-    made = compiled.stream(experiment.over, options.check_finite, every, state, **arguments)
+    made = compiled.stream(experiment.over, options.check_finite, every or None, state, **arguments)
     return made, None
 
 

@@ -114,9 +114,9 @@ class Compiled:
         self,
         over: Dimension | str,
         check_finite: object = False,
-        every: object = 0,
+        every: object = None,
         resume: object = None,
-        keep: object = 0,
+        keep: object = None,
         **arguments: object,
     ) -> Stream:
         """Run and yield one record per step of the outermost dim, while it runs.
@@ -295,22 +295,24 @@ declare_class(Compiled, besides=("__call__",))
 
 def _pauses(every: object, resume: object, where: str) -> tuple[int, State | None]:
     """What a stream is given besides arguments, checked."""
-    if not is_integer(every) or every < 0:
-        remedy = "Pass a number of steps, or leave it out."
+    if every is not None and (not is_integer(every) or every < 1):
+        remedy = "Pass a number of steps from 1 on, or leave it out: there is no state then."
         raise ArgumentError(f"`every` is {shown(every)}", remedy, where)
     if resume is not None and not isinstance(resume, State):
         remedy = "Pass the `state` of a stream, or what `ot.load` returns."
         raise ArgumentError(f"`resume` is {shown(resume)}", remedy, where)
-    return int(every), resume
+    return 0 if every is None else int(every), resume
 
 
 def _kept(keep: object, where: str) -> int | None:
     """How many records may wait to be read: 0 for a usual number, None for all."""
     if isinstance(keep, str) and keep == "all":
         return None
-    if is_integer(keep) and keep >= 0:
+    if keep is None:
+        return 0
+    if is_integer(keep) and keep >= 1:
         return int(keep)
-    remedy = 'Pass a number of records, or "all".'
+    remedy = 'Pass a number of records from 1 on, or "all".'
     raise ArgumentError(f"`keep` is {shown(keep)}", remedy, where)
 
 

@@ -111,8 +111,9 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     extents = signature(pdg).extents
     _require_counts("hints", given.get("hints", {}), extents, "extent")
     _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
-    _check_limit(given.get("memory_limit", 0), given.get("hints", {}), extents)
-    if given.get("spill", False) and not given.get("memory_limit", 0):
+    limit = given.get("memory_limit")
+    _check_limit(limit, given.get("hints", {}), extents)
+    if given.get("spill", False) and limit is None:
         fact = "`spill` is given without a `memory_limit`"
         raise OptionError(fact, "Say how many bytes stay in memory: memory_limit=10**9.")
     _check_storage(given.get("storage", "float32"), given.get("exact", False))
@@ -120,7 +121,7 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
         remedy = "Leave it out: the profile of this machine is found by itself."
         raise OptionError(f"`profile` is {shown(given['profile'])}", remedy)
     checks, without = _checks(given.get("checks", False)), _without(given.get("without", ()))
-    return replace(Options(**given), checks=checks, without=without)
+    return replace(Options(**given), checks=checks, without=without, memory_limit=limit or 0)
 
 
 def _without(given: object) -> tuple[str, ...]:
@@ -171,8 +172,11 @@ def _checks(given: object) -> bool | tuple[str, ...]:
 
 def _check_limit(limit: object, hints: Mapping[str, int], extents: Sequence[str]) -> None:
     """Refuse a limit that is no number of bytes, or is without the sizes that it is for."""
-    if not is_integer(limit) or limit < 0:
-        raise OptionError(f"`memory_limit` is {shown(limit)}", "Pass a number of bytes.")
+    if limit is None:
+        return
+    if not is_integer(limit) or limit < 1:
+        remedy = "Pass a number of bytes above 0, or None for no limit."
+        raise OptionError(f"`memory_limit` is {shown(limit)}", remedy)
     missing = [name for name in extents if name not in hints]
     if limit and missing:
         example = ", ".join(f"{name}=100" for name in missing)
