@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.errors import AffineError, OptionError, OstinatoError
 from ostinato.pdg.intervals import LONGEST
+from tests.errors.refusal import refusal
 
 T = ot.dims("t")
 X = ot.input("x", over=T)
@@ -89,3 +91,54 @@ def test_memory_that_nobody_has_is_refused() -> None:
         with pytest.raises(OstinatoError, match="this machine has") as raised:
             run(T=2**30, B=2**30)
         assert str(raised.value).startswith("test_limits.py:")
+
+
+def test_functions_of_an_index_in_each_other_are_limited() -> None:
+    t = ot.dims("t")
+    deep = t
+    for _ in range(100):
+        deep = (deep + 3) // 2
+    text = refusal(AffineError, lambda: (deep + 3) // 2)
+    assert text.endswith(
+        ": an index of more than 100 functions (//, %, minimum, maximum) in each other\n"
+        "  Write it with fewer, or as an int32 tensor: ot.index(t)."
+    )
+    assert ot.Program(y=ot.index(deep)).compile()(T=5)["y"].tolist() == [2, 2, 2, 3, 3]
+
+
+def test_a_condition_is_nested_so_deep_and_no_deeper() -> None:
+    t = ot.dims("t")
+    condition = t > 0
+    for k in range(49):
+        condition = (condition | (t == k)) & (t < 1000 - k)
+    text = refusal(AffineError, lambda: ((condition | (t == 7)) & (t < 9)) | (t == 8) | (t == 9))
+    assert text.endswith(
+        ": a condition of more than 100 and, or, not in each other\n"
+        "  Choose in turn: ot.where(one, x, ot.where(another, y, z))."
+    )
+
+
+def test_a_low_limit_of_python_is_told_and_a_users_recursion_is_his_own() -> None:
+    chain, limit = ot.input("x", (2,)), sys.getrecursionlimit()
+    for _ in range(150):
+        chain = ot.tanh(chain + 1.0)
+    program = ot.Program(y=chain)
+
+    def endless(x: ot.Tensor) -> ot.Tensor:
+        return ot.exp(endless(x))
+
+    def in_few_frames() -> str:
+        sys.setrecursionlimit(120)
+        try:
+            return refusal(OptionError, lambda: program.compile(without="LLVM passes"))
+        finally:
+            sys.setrecursionlimit(limit)
+
+    with ThreadPoolExecutor(1) as thread:  # which has a stack of its own
+        text = thread.submit(in_few_frames).result()
+    assert text.endswith(
+        ": `compile` needs more calls within calls than Python's limit of 120\n"
+        "  Raise it first: sys.setrecursionlimit(10000)."
+    )
+    with pytest.raises(RecursionError):
+        endless(chain)

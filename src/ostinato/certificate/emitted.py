@@ -366,7 +366,8 @@ class _Reader:
         """The call of a kernel, which takes as many numbers as it is given."""
         names = ("local", "key", "entry", *self.extents)
         read = (*self.extents, *self.loops, *own)
-        numbers = (Name("local"), Name("key"), _first_entry(here), *map(Name, read), *parts)
+        first = _first_entry(here)
+        numbers = (Name("local"), Name("key"), first, *map(Name, read), *parts)
         wanted = call("invoke", word("kernels", called.number), "arena", "at", Tuple(numbers))
         if not isinstance(here, Do) or not same(here.call, wanted):
             raise refused(here, f"the schedule has `{wanted}`")
@@ -375,7 +376,7 @@ class _Reader:
             raise refused(here, "the kernel takes other numbers")
         if tuple(name for name, _ in takes[0].parameters[2:][: len(names)]) != names:
             raise refused(here, "the kernel takes the extents in another order")
-        if not self.table.begins(called.number, takes[0], numbers[2].value):
+        if not self.table.begins(called.number, takes[0], first.value):
             raise refused(here, "the kernel counts from other tensors than the schedule's")
         self.calls += 1
 

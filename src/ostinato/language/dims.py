@@ -18,8 +18,8 @@ from ostinato.pdg import condition, index
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, equal, negation
 from ostinato.pdg.errors import AffineError, TruthError
 from ostinato.pdg.index import Dim, Expr, expr
-from ostinato.pdg.intervals import LARGEST, is_quasi_affine, magnitude
-from ostinato.pdg.limits import compared, require_small
+from ostinato.pdg.intervals import LARGEST, depth, is_quasi_affine, magnitude
+from ostinato.pdg.limits import DEEPEST, compared, require_plain, require_shallow, require_small
 from ostinato.provenance.place import place
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class IndexExpression(AtPoint):
     __slots__ = ("expr",)
 
     def __init__(self, of: Expr) -> None:
-        self.expr = of if magnitude(of) <= LARGEST else require_small(of, place())
+        is_plain = magnitude(of) <= LARGEST and depth(of) <= DEEPEST
+        self.expr = of if is_plain else require_shallow(require_small(of, place()), place())
 
     @overload
     def __add__(self, other: IndexExpression | int) -> IndexExpression: ...
@@ -234,8 +235,8 @@ class Condition(AtPoint):
 
     def __init__(self, cond: Cond) -> None:
         for of in compared(cond):
-            require_small(check_index(of, "condition on"), place())
-        self.cond = cond
+            check_index(of, "condition on")
+        self.cond = require_plain(cond, place())
 
     def __and__(self, other: Condition | bool) -> Condition:
         right = lift_condition(other)

@@ -20,7 +20,7 @@ from typing import NoReturn, cast
 from ostinato.language.kinds import ANYTHING, REFUSED, Kind, kind_of, remedy_for
 from ostinato.language.shown import shown
 from ostinato.language.tensor import Tensor
-from ostinato.pdg.errors import ArgumentError, guess
+from ostinato.pdg.errors import ArgumentError, OptionError, guess
 from ostinato.pdg.naming import called
 from ostinato.provenance.place import place
 
@@ -192,13 +192,34 @@ class Names(dict[str, object]):
         return ANYTHING if annotation is inspect.Parameter.empty else kind_of(annotation)
 
 
+def refuse_low_limit(name: str) -> None:
+    """Say that Python allows too few calls, unless most of them are the user's own.
+
+    Errors: OptionError.
+    """
+    limit, own = sys.getrecursionlimit(), 0
+    frame = inspect.currentframe()
+    while frame is not None:
+        own += not str(frame.f_globals.get("__name__")).startswith(PACKAGE)
+        frame = frame.f_back
+    if 2 * own < limit:
+        fact = f"`{name}` needs more calls within calls than Python's limit of {limit}"
+        remedy = f"Raise it first: sys.setrecursionlimit({max(10_000, 2 * limit)})."
+        raise OptionError(fact, remedy, place())
+
+
 def checked(fn: Function, name: str, owner: type | None = None) -> Function:
     """Return a function, or a method of a class, that looks at its arguments first."""
     parameters = cache(lambda: parameters_of(fn, name, owner))
+    refuse = refuse_low_limit  # a cell of `call`, whose globals are those of the function
 
     def call(*args: object, **named: object) -> object:
-        placed, by_name = parameters().accepted(args, named)
-        return fn(*placed, **by_name)
+        try:
+            placed, by_name = parameters().accepted(args, named)
+            return fn(*placed, **by_name)
+        except RecursionError:
+            refuse(name)
+            raise
 
     # Under the function's own name and globals: tracebacks, doctests and errors show the function.
     inner = cast(FunctionType, fn)

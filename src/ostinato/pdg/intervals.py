@@ -144,6 +144,28 @@ def _constant_part(e: Expr) -> int:
     return max(1, -(-magnitude(e) // LONGEST))
 
 
+@lru_cache(maxsize=1 << 14)
+def depth(e: Expr) -> int:
+    """How many functions of an index expression stand one within the other.
+
+    >>> depth((expr(Dim("t")) // 2 + 1) % 3), depth(expr(Dim("t")) + 1)
+    (2, 0)
+    """
+    return max((_depth(atom) for atom, _ in e.terms), default=0)
+
+
+def _depth(atom: Atom) -> int:
+    match atom:
+        case Dim() | Extent():
+            return 0
+        case FloorDiv(of, _) | Mod(of, _):
+            return 1 + depth(of)
+        case Extremum(_, of_) | Product(of_):
+            return 1 + max(map(depth, of_))
+        case other:
+            assert_never(other)
+
+
 def is_quasi_affine(value: ExprLike) -> bool:
     """Whether no dimension is multiplied: products of extents alone are numbers of the run."""
     for atom, k in expr(value).terms:

@@ -26,9 +26,12 @@ from ostinato.pdg.index import (
     product,
     upper_bound,
 )
-from ostinato.pdg.intervals import LARGEST, LONGEST, interval, magnitude
+from ostinato.pdg.intervals import LARGEST, LONGEST, depth, interval, magnitude
 from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import Affine, Along, Case, Iota, Node, Part, Pdg, Read
+
+DEEPEST = 100
+"""The most functions in each other that an index or a condition of a user has: Python recurses."""
 
 MOST_POSITIONS = 2**31 - 1
 """The most positions of one axis: each has a number of type int32."""
@@ -86,6 +89,40 @@ def require_small(e: Expr, where: str, most: int = LARGEST) -> Expr:
         remedy = "Use smaller constants: where all dimensions have 2**30 steps, 2**60 is the most."
         raise AffineError(fact, remedy, where)
     return e
+
+
+def require_shallow(e: Expr, where: str) -> Expr:
+    """Return an index expression in which few functions stand one within the other.
+
+    Errors: AffineError.
+    """
+    if depth(e) > DEEPEST:
+        fact = f"an index of more than {DEEPEST} functions (//, %, minimum, maximum) in each other"
+        remedy = "Write it with fewer, or as an int32 tensor: ot.index(t)."
+        raise AffineError(fact, remedy, where)
+    return e
+
+
+def require_plain(cond: Cond, where: str) -> Cond:
+    """Return a condition that is made of index expressions within limits, and not nested deeply.
+
+    Errors: AffineError.
+    """
+    todo = [(cond, 0)]
+    while todo:
+        one, level = todo.pop()
+        if level > DEEPEST:
+            fact = f"a condition of more than {DEEPEST} and, or, not in each other"
+            remedy = "Choose in turn: ot.where(one, x, ot.where(another, y, z))."
+            raise AffineError(fact, remedy, where)
+        match one:
+            case Compare(of):
+                require_shallow(require_small(of, where), where)
+            case Negation(inner):
+                todo.append((inner, level + 1))
+            case several:
+                todo += [(each, level + 1) for each in several.of]
+    return cond
 
 
 def compared(cond: Cond) -> Iterator[Expr]:
