@@ -174,3 +174,9 @@ def test_certificates_cover_what_lies_in_a_file(tmp_path: Path) -> None:
     spilled().certificate(tmp_path / "file.json")
     verdict = ot.verify_certificate(tmp_path / "file.json")
     assert verdict.holds, str(verdict)
+
+
+def test_a_device_moves_nothing_to_a_file() -> None:
+    with pytest.raises(OptionError) as caught:
+        trained().compile(memory_limit=LIMIT, spill=True, hints=HINTS, target="cuda")
+    assert caught.value.fact == "`spill` is given, and target='cuda' moves nothing to a file"

@@ -113,6 +113,9 @@ def options_from(given: Mapping[str, Any], pdg: Pdg) -> Options:
     _require_counts("widths", given.get("widths", {}), [d.name for d in pdg.dims()], "dimension")
     limit = given.get("memory_limit")
     _check_limit(limit, given.get("hints", {}), extents)
+    if given.get("spill", False) and given.get("target", "cpu") != "cpu":
+        fact = f"`spill` is given, and target={given['target']!r} moves nothing to a file"
+        raise OptionError(fact, 'Leave it out, or compile with target="cpu".')
     if given.get("spill", False) and limit is None:
         fact = "`spill` is given without a `memory_limit`"
         raise OptionError(fact, "Say how many bytes stay in memory: memory_limit=10**9.")

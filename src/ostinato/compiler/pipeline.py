@@ -176,9 +176,6 @@ def _require_possible(system: System, options: Options) -> None:
     if options.does_check("addresses") and not target.checks_addresses:
         fact = f'`checks` has "addresses", and target={options.target!r} checks none'
         raise OptionError(fact, 'Leave it out, or compile with target="cpu".')
-    if options.spill and target.runtime == "device":
-        fact = f"`spill` is given, and target={options.target!r} moves nothing to a file"
-        raise OptionError(fact, 'Leave it out, or compile with target="cpu".')
     if target.calls_python:
         return
     for s in system.statements.values():
