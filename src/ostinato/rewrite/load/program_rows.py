@@ -44,7 +44,6 @@ from ostinato.rewrite.load.affine_steps import add_distances, add_positions, add
 from ostinato.rewrite.load.components import Chain, Vertex, chains
 from ostinato.rewrite.load.defined_along import partial_dims
 from ostinato.rewrite.load.dependence import Reaches, contained, reaches
-from ostinato.rewrite.load.elements import element_rows
 from ostinato.rewrite.load.joined_products import add_joins, find_joins
 from ostinato.rewrite.load.known_prefix import split_prefixes
 from ostinato.rewrite.load.mask_ranges import add_masks
@@ -53,6 +52,7 @@ from ostinato.rewrite.load.merged_cases import batched_cases
 from ostinato.rewrite.load.orders import order_rows
 from ostinato.rewrite.load.point_choices import add_choices
 from ostinato.rewrite.load.positions import add_lags
+from ostinato.rewrite.load.range_elements import element_rows
 from ostinato.rewrite.load.range_rows import (
     constants_of_ranges,
     name_ranges,

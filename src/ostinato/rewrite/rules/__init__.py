@@ -5,7 +5,6 @@ from ostinato.rewrite.rules.algebra import ALGEBRA
 from ostinato.rewrite.rules.batched_matmul import MATMUL
 from ostinato.rewrite.rules.deviations import SPREAD
 from ostinato.rewrite.rules.domain import DOMAIN
-from ostinato.rewrite.rules.elements import ELEMENTS
 from ostinato.rewrite.rules.entropies import ENTROPIES
 from ostinato.rewrite.rules.extreme_positions import PLACES
 from ostinato.rewrite.rules.factors import FACTORS
@@ -16,6 +15,7 @@ from ostinato.rewrite.rules.matrices import MATRICES
 from ostinato.rewrite.rules.online import ONLINE
 from ostinato.rewrite.rules.outer import OUTER
 from ostinato.rewrite.rules.ranges import RANGES
+from ostinato.rewrite.rules.single_elements import ELEMENTS
 from ostinato.rewrite.rules.sliding import SLIDING
 from ostinato.rewrite.rules.sums_of_products import CONTRACTION
 from ostinato.rewrite.rules.tiles import TILES
