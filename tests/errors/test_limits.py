@@ -95,7 +95,7 @@ def test_memory_that_nobody_has_is_refused() -> None:
 
 def test_functions_of_an_index_in_each_other_are_limited() -> None:
     t = ot.dims("t")
-    deep = t
+    deep: ot.IndexExpression = t
     for _ in range(100):
         deep = (deep + 3) // 2
     text = refusal(AffineError, lambda: (deep + 3) // 2)

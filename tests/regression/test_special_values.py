@@ -29,8 +29,9 @@ RELATIVE = {"float32": 1e-6, "float64": 4e-15}
 def special(dtype: str) -> Array:
     """Both zeros, infinities, NaN, subnormals, the ends of the type, and a few usual numbers."""
     f = np.finfo(dtype)
-    sizes = [0, 1, 0.5, 2, 3, 7.5, 1e4, math.inf, f.max, f.tiny, f.smallest_subnormal, f.eps]
-    return np.array([*sizes, *(-x for x in sizes), math.nan], dtype)
+    sizes = np.array([0, 1, 0.5, 2, 3, 7.5, 1e4, math.inf], dtype)
+    ends = np.array([f.max, f.tiny, f.smallest_subnormal, f.eps], dtype)
+    return np.concatenate([sizes, ends, -sizes, -ends, np.array([math.nan], dtype)])
 
 
 def same(found: Array, meant: Array, relative: float) -> None:

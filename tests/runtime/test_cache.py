@@ -47,6 +47,7 @@ class Nothing:
     areas: tuple[Any, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
     windows: tuple[Any, ...] = ()
+    walk_words = 0
     offsets: dict[str, int] = {}
     local_stride = 0
     total_bytes = 0

@@ -157,9 +157,9 @@ def _beside() -> Iterator[Rule]:
     of = map2(f, u, there), *known, *either_way
     yield _decay("of-values", law, x, g, *of, exact="reassociates")
     law = "x[s] / w steps by 1 over the factor of w"
-    quotient = (*known, eq(e, dtype(v)), eq(k, rank(x)), *one)
+    reciprocal = (*known, eq(e, dtype(v)), eq(k, rank(x)), *one)
     over = div(sl(d, s, v), y), inverse, div(there, u)
-    yield _decay("inverse-of-values", law, *over, *quotient, exact="reassociates")
+    yield _decay("inverse-of-values", law, *over, *reciprocal, exact="reassociates")
 
 
 def _views() -> Iterator[Rule]:

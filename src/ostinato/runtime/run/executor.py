@@ -449,12 +449,19 @@ class Executable:
             return replace(explanation, cost=cost, records=records)
         layout = self.layout(at)
         tensors = tuple(Stored(*block) for block in layout.blocks)
-        used = layout.peak_bytes, layout.lower_bound_bytes
         file_bytes = layout.total_bytes - layout.memory_bytes
         streamed = self.layout(at, self.records(at, self.artifact.interface.streamed, 0))
-        moves, shown = layout.moves, _timelines(layout, records, workers)
-        file = file_bytes, moves.room_bytes, tuple(moves.unplanned), shown
-        use = MemoryUse(*used, dict(at), tensors, *file, streamed.peak_bytes)
+        use = MemoryUse(
+            layout.peak_bytes,
+            layout.lower_bound_bytes,
+            dict(at),
+            tensors,
+            file_bytes,
+            layout.moves.room_bytes,
+            tuple(layout.moves.unplanned),
+            _timelines(layout, records, workers),
+            streamed.peak_bytes,
+        )
         return replace(explanation, memory=use, cost=cost, records=records)
 
 

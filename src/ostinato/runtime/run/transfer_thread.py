@@ -138,9 +138,9 @@ class TransferThread:
             call.inside.add(block)
         else:  # beside it, pages of blocks that are gone came with others
             call.inside.discard(block)
-            near = (walk.bytes_of(b) for b in sorted(call.inside))
+            inside = (walk.bytes_of(b) for b in sorted(call.inside))
             near = [
-                (low, high) for low, high in near if high > first - AROUND and low < end + AROUND
+                (low, high) for low, high in inside if high > first - AROUND and low < end + AROUND
             ]
             first = max([0, first - AROUND, *(high for _, high in near if high <= first)])
             end = min([walk.size, end + AROUND, *(low for low, _ in near if low >= end)])
