@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ostinato.codegen.cpu.native.llvm_modules import units
+from ostinato.codegen.planning.transfers import Moves
 from ostinato.runtime.cache import programs
 from ostinato.runtime.disk import trust
 from ostinato.runtime.run.artifact import Artifact, Words
@@ -48,6 +49,8 @@ class Nothing:
     together: tuple[tuple[str, ...], ...] = ()
     windows: tuple[Any, ...] = ()
     walk_words = 0
+    moves = Moves()
+    peak_bytes = 0
     offsets: dict[str, int] = {}
     local_stride = 0
     total_bytes = 0

@@ -12,6 +12,7 @@ from ostinato.codegen.ir.tree import Call, Kernel, Loop, Span, Step, Tree
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Place, Slot, Storage
 from ostinato.codegen.planning.plan import Plan, Port
+from ostinato.codegen.planning.transfers import Moves
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, ExprLike, Extent, evaluate, expr, symbols
 from ostinato.pdg.node import Dtype
@@ -26,6 +27,11 @@ class Layout:
     memory_bytes: int
     blocks: tuple[tuple[str, int, int, int, int], ...] = ()
     windows: tuple[tuple[str, int, int, int], ...] = ()
+    moves: Moves = Moves()
+
+    @property
+    def peak_bytes(self) -> int:
+        return self.memory_bytes
 
 
 def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:

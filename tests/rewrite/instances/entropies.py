@@ -85,6 +85,7 @@ def _beside(z: Sizes, make: Make, part: Range | None) -> Pdg:
 def _of(rule: str, fires: dict[str, tuple[Make, Range]], idle: dict[str, tuple[Make, Range | None]]
         ) -> tuple[Instance, ...]:  # fmt: skip
     name = (f"incremental/{rule}",)
+    cases: list[tuple[str, tuple[Make, Range | None], bool]]
     cases = [(label, case, True) for label, case in fires.items()]
     cases += [(label, case, False) for label, case in idle.items()]
     return tuple(
