@@ -59,11 +59,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
     target, run, exact = options.target, options.passes, options.exact
-    system = run.made("padded outputs", pad_outputs(system))
-    system = run.made("whole operands", whole_operands(system))
-    system = run.optional("single steps", system, without_single_steps, system)
-    system = without_lone_points(system, target)
-    given = system
+    system = given = _prepared(system, target, run)
     if not exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
     tiled = run.made("tiles", tile(system, options.widths, options.workers, target))
@@ -105,6 +101,14 @@ def plan(system: System, options: PlanOptions) -> Plan:
         without=run.without,
     )
     return run.made("plan", made)
+
+
+def _prepared(system: System, target: Target, run: Passes) -> System:
+    """The system with whole boxes and operands, and without what runs only once."""
+    system = run.made("padded outputs", pad_outputs(system))
+    system = run.made("whole operands", whole_operands(system))
+    system = run.optional("single steps", system, without_single_steps, system)
+    return without_lone_points(system, target)
 
 
 def _placed(
