@@ -113,9 +113,7 @@ def made(name: str) -> tuple[rl.Training, Compiled]:
     """A training and its program, compiled for its extents: others need no variant of it."""
     env, settings, _, _ = LEARNS[name]
     training = algorithms()[name.partition(",")[0]](rl.make(env), **settings)
-    # Those hints would have the state of qr_dqn hold its weights after an update, by other names.
-    fixed = () if name == "qr_dqn" else training.arguments.items()
-    hints = {extent: n for extent, n in fixed if extent != "I"}
+    hints = {extent: n for extent, n in training.arguments.items() if extent != "I"}
     return training, training.program.compile(threads=1, hints=hints)
 
 

@@ -78,8 +78,12 @@ class Moves:
     link_ns: float = 0.0  # of a byte
     found: Callable[[], tuple[Passage, ...]] = tuple
 
-    @cached_property
+    @property
     def passages(self) -> tuple[Passage, ...]:
+        return self._passages
+
+    @cached_property
+    def _passages(self) -> tuple[Passage, ...]:
         return self.found()
 
 
