@@ -12,7 +12,7 @@ from hypothesis import settings
 from proofs.verdicts import decided, share
 
 from ostinato.compiler.options import WITHOUT
-from ostinato.runtime.build.source_module import Kept, Loaded, load_module
+from ostinato.runtime.machine_code.source_module import Kept, Loaded, load_module
 from tests.extensions import forgotten
 from tests.property.poison import PoisonedPool, poisoned
 from tests.property.today import told

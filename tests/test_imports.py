@@ -43,7 +43,7 @@ STOREYS: Mapping[str, tuple[str, ...]] = {
         *("ir", "loops", "(files)", "systems", "lowering", "scheduling", "memory", "masks"),
         *("planning", "cost", "emit", "cpu", "cuda"),  # no pass knows a target by its name
     ),
-    "runtime": ("disk", "build", "run", "cache"),
+    "runtime": ("disk", "machine_code", "run", "cache"),
     "report": ("drawing", "(files)"),
 }
 # The only modules that may import each wrapped library.

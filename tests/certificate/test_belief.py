@@ -16,9 +16,9 @@ from ostinato.certificate.rule_proofs import Unproved, check_rules, check_texts
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.terms import Variable, add, variables
-from ostinato.runtime.build import objects
 from ostinato.runtime.cache import programs
 from ostinato.runtime.disk import folder
+from ostinato.runtime.machine_code import objects
 from ostinato.runtime.run import spinning_pool
 from tests.certificate.programs import altered, certificate, place_of, refusal
 

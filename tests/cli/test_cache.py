@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ostinato.cli.app import app
-from ostinato.runtime.build import objects
+from ostinato.runtime.machine_code import objects
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from ostinato.runtime.build import source_module
+from ostinato.runtime.machine_code import source_module
 from tests.pipeline.programs import SMALL
 
 SIZES = ({"B": 1, "T": 1, "I": 1}, {"B": 33, "T": 2, "I": 3}, {"B": 129, "T": 7, "I": 2})

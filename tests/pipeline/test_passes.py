@@ -20,7 +20,7 @@ from ostinato.compiler.pipeline import build
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.pass_record import Passes
-from ostinato.runtime.build import optimise
+from ostinato.runtime.machine_code import optimise
 from tests.codegen.builder import Builder
 from tests.codegen.test_delay import second_order
 from tests.codegen.test_regions import cases_in_a_circle, pairs_in_a_triangle

@@ -10,8 +10,8 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn
-from ostinato.runtime.build.source_module import load_with_numba
 from ostinato.runtime.cache import programs
+from ostinato.runtime.machine_code.source_module import load_with_numba
 
 
 def trained() -> ot.Program:

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from ostinato.runtime.build.addresses import checked
+from ostinato.runtime.machine_code.addresses import checked
 
 llvm: Any = importlib.import_module("llvmlite.binding")
 

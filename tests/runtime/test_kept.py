@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ostinato.pdg.errors import OptionError
-from ostinato.runtime.build import objects
 from ostinato.runtime.cache import eviction, programs
 from ostinato.runtime.disk import trust
 from ostinato.runtime.disk.folder import SIZE_VARIABLE, size_limit
+from ostinato.runtime.machine_code import objects
 from tests.runtime.test_cache import artifact, stored
 
 

@@ -11,11 +11,17 @@ import pytest
 
 from ostinato.codegen.cpu.native import llvm_modules
 from ostinato.codegen.cpu.native.llvm_modules import units
-from ostinato.runtime.build import objects, optimise
-from ostinato.runtime.build.compiling import Team
-from ostinato.runtime.build.piecewise import Making
-from ostinato.runtime.build.source_module import KEYS, Kept, Loaded, load_module, load_with_numba
 from ostinato.runtime.disk import sealed
+from ostinato.runtime.machine_code import objects, optimise
+from ostinato.runtime.machine_code.compiling import Team
+from ostinato.runtime.machine_code.piecewise import Making
+from ostinato.runtime.machine_code.source_module import (
+    KEYS,
+    Kept,
+    Loaded,
+    load_module,
+    load_with_numba,
+)
 from tests.codegen.loops.reading import module
 
 HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
@@ -103,7 +109,7 @@ def run(loaded: Loaded) -> list[int]:
 def test_kernels_compiled_by_other_processes_are_linked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostinato.runtime.build.source_module.WORTH_A_TEAM", 0)
+    monkeypatch.setattr("ostinato.runtime.machine_code.source_module.WORTH_A_TEAM", 0)
     assert run(load(tmp_path / "a", 1, 5, 7, cores=3)) == [0, 5, 14]
 
 

@@ -14,10 +14,10 @@ import ostinato as ot
 from ostinato.compiler.defined_before import LARGE
 from ostinato.rewrite.engine import egglog_session
 from ostinato.rewrite.optimize import RewriteOptions, optimize
-from ostinato.runtime.build import objects
 from ostinato.runtime.cache import eviction, programs
 from ostinato.runtime.disk import folder, sealed, trust
 from ostinato.runtime.disk.folder import SIZE_VARIABLE
+from ostinato.runtime.machine_code import objects
 from ostinato.runtime.run import extent_choices
 from tests.runtime.test_cache import artifact, stored
 

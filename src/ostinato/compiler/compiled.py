@@ -37,9 +37,9 @@ from ostinato.pdg.pass_record import with_added
 from ostinato.pdg.text.fingerprint import fingerprint, spell
 from ostinato.provenance.place import calling_place, place, user_level
 from ostinato.rewrite.engine.rule import texts_of
-from ostinato.runtime.build.compiling import Team
-from ostinato.runtime.build.piecewise import Making
 from ostinato.runtime.cache import programs
+from ostinato.runtime.machine_code.compiling import Team
+from ostinato.runtime.machine_code.piecewise import Making
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.executor import Bound, Executable, is_live
 from ostinato.runtime.run.explanation import Drawn, Explanation

@@ -431,7 +431,7 @@ PASSES: tuple[Pass, ...] = (
         necessary="the processor runs machine code",
     ),
     Pass(
-        "LLVM passes", "runtime.build.optimise.optimised",
+        "LLVM passes", "runtime.machine_code.optimise.optimised",
         "Optimises machine code of a CPU; left out, it is made in a tenth of the time.",
         needs="units of LLVM",
         gives="units that compute the same, with vectors and unrolled loops",

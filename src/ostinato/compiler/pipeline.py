@@ -27,8 +27,8 @@ from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, upper_bound
 from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.pass_record import with_added
-from ostinato.runtime.build.compiling import short_turns
-from ostinato.runtime.build.piecewise import Making
+from ostinato.runtime.machine_code.compiling import short_turns
+from ostinato.runtime.machine_code.piecewise import Making
 from ostinato.runtime.run.arrays import tile_counts
 from ostinato.runtime.run.artifact import Artifact, Place, PlaceStream, Units, Words
 from ostinato.runtime.run.cores import available_cores

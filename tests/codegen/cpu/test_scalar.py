@@ -14,7 +14,7 @@ from ostinato.codegen.cpu.flags import DRIVER
 from ostinato.codegen.cpu.numba_door import njit
 from ostinato.codegen.cpu.primitive import Primitive, Written, where
 from ostinato.codegen.cpu.scalar import PRIMITIVES
-from ostinato.runtime.build.optimise import optimised
+from ostinato.runtime.machine_code.optimise import optimised
 
 Array = npt.NDArray[Any]
 Apply = Callable[..., Array]

@@ -8,8 +8,8 @@ import pytest
 
 from ostinato.codegen.cpu.llvm import define
 from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, constant, i64, vector_type
-from ostinato.runtime.build.linking import SYMBOL, Library
-from ostinato.runtime.build.optimise import machine_code
+from ostinato.runtime.machine_code.linking import SYMBOL, Library
+from ostinato.runtime.machine_code.optimise import machine_code
 
 
 def written(body: Callable[[Any, list[Any]], None], freedom: tuple[str, ...] = ()) -> str:

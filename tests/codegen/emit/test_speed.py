@@ -14,7 +14,7 @@ from ostinato.codegen.ir.tree import Nest
 from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.index import Dim, expr, minimum
 from ostinato.pdg.node import Dtype
-from ostinato.runtime.build import optimise
+from ostinato.runtime.machine_code import optimise
 from tests.codegen.emit.plans import axis, given, kept, load, loop, mapped, serial, whole
 
 T = Dim("t")

@@ -265,7 +265,7 @@ class Module:
     """A module under construction; its floats have the ``freedom`` of all kernels, or none.
 
     ``parts`` are the functions that are modules of their own, which several modules may share.
-    ``marks`` say how `ostinato.runtime.build.optimise` compiles it and its parts.
+    ``marks`` say how `ostinato.runtime.machine_code.optimise` compiles it and its parts.
     """
 
     def __init__(

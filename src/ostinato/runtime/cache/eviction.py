@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostinato.runtime.build import objects
-from ostinato.runtime.build.source_module import FILE, KEYS
 from ostinato.runtime.disk import trust
 from ostinato.runtime.disk.folder import is_ours, require_root, root, size_limit
+from ostinato.runtime.machine_code import objects
+from ostinato.runtime.machine_code.source_module import FILE, KEYS
 from ostinato.runtime.run.extent_choices import LAYOUTS, THREADS
 
 SPARE = 0.9  # what is left of the limit after something had to go

@@ -19,13 +19,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ostinato.runtime.build.source_module import FILE
 from ostinato.runtime.cache.eviction import ARTIFACT as ARTIFACT
 from ostinato.runtime.cache.eviction import trim_at_times
 from ostinato.runtime.disk import sealed, trust
 from ostinato.runtime.disk.folder import VARIABLE as VARIABLE
 from ostinato.runtime.disk.folder import ready_root, require_place
 from ostinato.runtime.disk.folder import root as root
+from ostinato.runtime.machine_code.source_module import FILE
 from ostinato.runtime.run.artifact import Artifact
 
 

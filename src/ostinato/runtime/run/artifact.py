@@ -13,7 +13,7 @@ from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr
 from ostinato.report.kernels import KernelRecord
-from ostinato.runtime.build.piecewise import Unit
+from ostinato.runtime.machine_code.piecewise import Unit
 from ostinato.runtime.run.explanation import Explanation
 from ostinato.runtime.run.timing import Profiled
 

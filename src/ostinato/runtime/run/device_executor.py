@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ostinato.pdg.errors import OptionError
-from ostinato.runtime.build.source_module import Loaded
+from ostinato.runtime.machine_code.source_module import Loaded
 from ostinato.runtime.run import device
 from ostinato.runtime.run.arrays import sizes
 from ostinato.runtime.run.artifact import Artifact, Field
@@ -25,7 +25,7 @@ from ostinato.runtime.run.executor import Bound, Executable, Execution
 from ostinato.runtime.run.explanation import Explanation
 
 if TYPE_CHECKING:
-    from ostinato.runtime.build.piecewise import Making
+    from ostinato.runtime.machine_code.piecewise import Making
     from ostinato.runtime.run.frame import Frame
     from ostinato.runtime.run.paused_execution import Pausing
     from ostinato.runtime.run.timing import Log

@@ -19,8 +19,8 @@ from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory_map import Stored
 from ostinato.report.transfer_timeline import TransferTimeline, simulated
 from ostinato.report.worker_times import COUNTS, WorkerShares
-from ostinato.runtime.build.linking import Entry
-from ostinato.runtime.build.source_module import Kept, Loaded, load_module
+from ostinato.runtime.machine_code.linking import Entry
+from ostinato.runtime.machine_code.source_module import Kept, Loaded, load_module
 from ostinato.runtime.run.arrays import Array, empty_arena, take_step
 from ostinato.runtime.run.arrays import tile_counts as counts_of
 from ostinato.runtime.run.artifact import Artifact, Field, Layout
@@ -36,7 +36,7 @@ from ostinato.runtime.run.spinning_pool import Crew
 if TYPE_CHECKING:
     from ostinato.report.kernels import KernelRecord
     from ostinato.report.measured_run import RunProfile
-    from ostinato.runtime.build.piecewise import Making
+    from ostinato.runtime.machine_code.piecewise import Making
     from ostinato.runtime.run.paused_execution import Pausing
     from ostinato.runtime.run.timing import Log, Stamping
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.index import expr
-from ostinato.runtime.build.linking import words as words_of
+from ostinato.runtime.machine_code.linking import words as words_of
 from ostinato.runtime.run.arrays import (
     Array,
     Entrance,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ostinato.runtime.build.source_module import load_driver
+from ostinato.runtime.machine_code.source_module import load_driver
 from ostinato.runtime.run.blocking_pool import Workers
 from ostinato.runtime.run.executor import Bound, Executable, Execution
 from ostinato.runtime.run.state import Keeper, State

@@ -22,9 +22,9 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.runtime.build import objects, optimise
-from ostinato.runtime.build.linking import SYMBOL, Entry, Library, key_of, named
 from ostinato.runtime.disk import folder
+from ostinato.runtime.machine_code import objects, optimise
+from ostinato.runtime.machine_code.linking import SYMBOL, Entry, Library, key_of, named
 from ostinato.runtime.run.arrays import empty_arena
 from ostinato.runtime.run.blocking_pool import PoolThread
 from ostinato.runtime.run.cores import available_cores

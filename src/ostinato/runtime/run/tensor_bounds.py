@@ -1,8 +1,8 @@
 """The bounds of all tensors of a run that checks addresses, and what the run found.
 
 They stand before the offset table, where checked machine code looks for them: see
-`ostinato.runtime.build.addresses`. They are computed from shapes and the layout, not from the
-table; and the layout itself is checked here, with the tensors that each kernel accesses and the
+`ostinato.runtime.machine_code.addresses`. They are computed from shapes and the layout, not from
+the table; and the layout itself is checked here, with the tensors that each kernel accesses and the
 phases in which they are in use.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.errors import AddressError
-from ostinato.runtime.build.address_origins import ENTRY, FAULT
+from ostinato.runtime.machine_code.address_origins import ENTRY, FAULT
 from ostinato.runtime.run.arrays import ALIGNMENT, Array, sizes
 from ostinato.runtime.run.artifact import Area, Interface, Layout
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.report.worker_times import Mark, Slice, Track
-from ostinato.runtime.build.piecewise import Unit
-from ostinato.runtime.build.source_module import load_driver
+from ostinato.runtime.machine_code.piecewise import Unit
+from ostinato.runtime.machine_code.source_module import load_driver
 
 ROOM = 20_000  # events that a worker keeps: more would be no picture to look at
 HEAD, EVENT_WORDS = 8, 3

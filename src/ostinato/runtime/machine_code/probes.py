@@ -1,4 +1,4 @@
-"""What checked machine code calls, as LLVM text: see `ostinato.runtime.build.addresses`."""
+"""What checked machine code calls, as LLVM text: see `ostinato.runtime.machine_code.addresses`."""
 
 from __future__ import annotations
 

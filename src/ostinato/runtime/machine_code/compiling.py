@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, PriorityQueue
 
-from ostinato.runtime.build import optimise
+from ostinato.runtime.machine_code import optimise
 
 TURN_S = 1e-4  # shorter ones gain nothing (measured)
 

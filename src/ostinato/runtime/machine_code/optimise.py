@@ -99,7 +99,7 @@ def machine_code(text: str) -> bytes:
     is_plain = PLAIN in text
     module = plain(text) if is_plain else optimised(text)
     if MARK in text:
-        adding = importlib.import_module("ostinato.runtime.build.addresses")
+        adding = importlib.import_module("ostinato.runtime.machine_code.addresses")
         module = _llvm.parse_assembly(adding.checked(str(module)))
         module.verify()
     made: bytes = (code_generator(0) if is_plain else code_generator()).emit_object(module)

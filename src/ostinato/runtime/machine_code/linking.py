@@ -14,7 +14,7 @@ from typing import Any, SupportsInt
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.runtime.build import optimise
+from ostinato.runtime.machine_code import optimise
 
 SYMBOL = "ostinato.entry"  # the function of a module, before it has a key
 

@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.errors import OptionError, UnreadableError
-from ostinato.runtime.build import objects
-from ostinato.runtime.build.compiling import Team
-from ostinato.runtime.build.linking import Library
-from ostinato.runtime.build.piecewise import Keys, Making, Unit
 from ostinato.runtime.disk import trust
 from ostinato.runtime.disk.sealed import Note
+from ostinato.runtime.machine_code import objects
+from ostinato.runtime.machine_code.compiling import Team
+from ostinato.runtime.machine_code.linking import Library
+from ostinato.runtime.machine_code.piecewise import Keys, Making, Unit
 
 FILE = "program.py"
 KEYS = "kernels.json"

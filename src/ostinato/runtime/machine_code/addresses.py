@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ostinato.runtime.build.address_origins import (
+from ostinato.runtime.machine_code.address_origins import (
     ENTRY,
     FAULT,
     LINE,
@@ -24,7 +24,7 @@ from ostinato.runtime.build.address_origins import (
     pointer_of,
     size_of,
 )
-from ostinato.runtime.build.probes import GATE, LIBRARY
+from ostinato.runtime.machine_code.probes import GATE, LIBRARY
 
 ENTRIES, PARTS = "ostinato.entry.", "ostinato.part."
 _HEAD = re.compile(r"define (.*?)@([-\w$.]+)\((.*)\)(.*)\{")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ostinato.pdg.errors import UnreadableError
-from ostinato.runtime.build import objects
-from ostinato.runtime.build.compiling import Team
-from ostinato.runtime.build.linking import key_of, named
+from ostinato.runtime.machine_code import objects
+from ostinato.runtime.machine_code.compiling import Team
+from ostinato.runtime.machine_code.linking import key_of, named
 
 
 class Unit(Protocol):
