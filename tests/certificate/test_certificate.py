@@ -28,6 +28,7 @@ from tests.pipeline.programs import SMALL
 from tests.pipeline.test_spread import judged
 from tests.rewrite.instances import every_instance
 from tests.rewrite.instances.instance import Sizes
+from tests.rewrite.sums import VARIANCES
 
 FORBIDDEN = (
     *("engine.saturate", "extract.choose", "extract.improve", "extract.legal_terms"),
@@ -122,9 +123,24 @@ def layers_in_parts() -> ot.Program:
     return judged(96)
 
 
+def elements_and_entropies() -> ot.Program:
+    """Return elements of softmaxes over ranges, and an entropy."""
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t))
+    past, to_come = ot.softmax(x[b, : t + 1], 0), ot.softmax(x[b, t:], 0)
+    return ot.Program(
+        last=past[b, t, -1], first=to_come[b, t, 0], entropy=-(past * ot.log(past)).sum(0)
+    )
+
+
+def decaying_variance() -> ot.Program:
+    over, make = VARIANCES["of powers"]
+    return over(make)
+
+
 FURTHER = (
     moved_parts, derivative_of_attention, affine_steps, halves_and_calls, variances, discounts,
-    means_of_many, layers_in_parts,
+    means_of_many, layers_in_parts, elements_and_entropies, decaying_variance,
 )  # fmt: skip
 
 

@@ -217,18 +217,47 @@ def _tiled(numbers: Numbers) -> list[Row]:
     ]
 
 
-def _tile(numbers: Numbers) -> list[Row]:
-    return list(dict.fromkeys((size, tile) for size, tile, _ in _tiled(numbers)))
+def _alone(numbers: Numbers) -> list[Row]:
+    """Ranges of one index: of those that may be asked of a range, and of their places in it."""
+    for s, part in _elements(numbers):
+        numbers.of(Slice(s.lo + part.lo, s.lo + part.hi))
+    known = [s for s in numbers.slices() if s.step == 1 and s.hi == s.lo + 1]
+    return [(numbers.of(s), numbers.of(s.lo)) for s in known]
+
+
+def _elements(numbers: Numbers) -> list[tuple[Slice, Slice]]:
+    """Ranges whose size follows the point, and each index that is one of their positions."""
+    ranges = [s for s in numbers.slices() if s.step == 1 and dims_of(s.size)]
+    known = [a for a in numbers.known if isinstance(a, Expr)]
+    found = [(s, at) for s in ranges for at in known if is_position(at, s.size)]
+    for _, at in found:
+        numbers.of(Slice(at, at + 1))
+    return [(s, Slice(at, at + 1)) for s, at in found]
+
+
+def _sections(numbers: Numbers) -> list[tuple[Slice, Slice]]:
+    """Ranges with those of their positions that are a tile, or one index."""
+    tilings = _tilings(numbers)
+    ranges = dict.fromkeys(t.part for t in tilings)
+    out = [(s, t.tile) for t in tilings for s in ranges if s.size == t.part.size]
+    return [*out, *_elements(numbers)]
+
+
+def is_position(at: Expr, size: Expr) -> bool:
+    """Whether an index is one of so many positions, at every point."""
+    return is_never_negative(at) and is_never_negative(size - at - 1)
+
+
+def _section(numbers: Numbers) -> list[Row]:
+    found = ((numbers.of(s.size), numbers.of(part)) for s, part in _sections(numbers))
+    return list(dict.fromkeys(found))
 
 
 def _pieces(numbers: Numbers) -> list[Row]:
-    """The parts of ranges that tiles of their size have."""
-    tilings = _tilings(numbers)
+    """The parts of ranges that have so many of their positions."""
     return [
-        (numbers.of(s), numbers.of(t.tile), numbers.of(Slice(s.lo + t.tile.lo, s.lo + t.tile.hi)))
-        for t in tilings
-        for s in dict.fromkeys(t.part for t in tilings)
-        if s.size == t.part.size
+        (numbers.of(s), numbers.of(part), numbers.of(Slice(s.lo + part.lo, s.lo + part.hi)))
+        for s, part in _sections(numbers)
     ]
 
 
@@ -239,7 +268,8 @@ def _final(numbers: Numbers) -> list[Row]:
 
 RANGES: Ranges = {
     "tiled": _tiled,
-    "section": _tile,
+    "alone": _alone,
+    "section": _section,
     "piece": _pieces,
     "final": _final,
     **{name: (_before if c.by < 0 else _after) for name, c in saying(Beside).items()},

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.index import Expr, Slice, dims_of
 from ostinato.pdg.node import Node, Part, Read
 from ostinato.rewrite.engine.egglog_session import Row
@@ -36,10 +37,11 @@ def element_rows(tables: Tables, nodes: Iterable[Node]) -> dict[str, list[Row]]:
 
 
 def _elements(node: Node) -> Iterable[tuple[Expr, Expr]]:
-    """The size of an axis that follows the point, and the index that is asked of it."""
+    """The size of an axis that follows the point, and the index in it that is asked for."""
     match node.op:
         case Part(axis, Expr() as at) if dims_of(size := node.args[0].shape[axis]):
-            yield size, at
+            if is_never_negative(at) and is_never_negative(size - at - 1):
+                yield size, at
         case _:
             pass
 
