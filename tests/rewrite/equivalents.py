@@ -16,6 +16,7 @@ from ostinato.rewrite.registry import every_rule
 from tests.rewrite.same_law import (
     adds_undefined,
     asks_beside_no_window,
+    asks_if_finite,
     asks_of_the_tile,
     counts_equal_windows,
     counts_from_zero,
@@ -245,7 +246,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "places: that it is the axis of the slice is not used.",
     ),
     Equivalent(
-        r"view/(move-on|map\d-of-moved)", r"without \(< (j k|k p)\)",
+        r"view/(move-on|map\d-of-moved|moved-map\d)", r"without \(< (j k|k p)\)",
         "To move an axis from k to p and from there on is to move it once, and an elementwise "
         "function of moved operands is the moved function, forwards, backwards or not at all.",
     ),
@@ -380,9 +381,63 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "y repeats in it as that of u, and of g, does in what is said of it.",
     ),
     Equivalent(
-        r"incremental/decay-chain", r"without \(= 0 \(& d \(sdom g\)\)\)",
+        r"incremental/decay-chain(-before)?", r"without \(= 0 \(& d \(sdom g\)\)\)",
         "The slice of g from d to the end stands in the rule at every point: it has a value only "
-        "if g has one shape at all of its steps, and every step is in one of these slices.",
+        "if g has one shape at all of its steps, and every step is in one of these slices, or all "
+        "but the last one: behind it there is no step, so the decay says nothing there.",
+    ),
+    Equivalent(
+        r"incremental/decaying-sum-from-here", r"without \(= 0 \(& d \(sdom u\)\)\)",
+        "u is g times v at another index; g and v have one shape at all points, and so has u.",
+    ),
+    Equivalent(
+        r"incremental/decaying-sum-from-here", r"without \(= 0 \(& d \(sdom v\)\)\)",
+        "u is g times v at the index a. So a size of v there is 1 by its formula, or that of u, "
+        "which does not follow d. As a is d plus a number, the formula of v names no d either.",
+    ),
+    Equivalent(
+        r"incremental/decaying-products(-last)?",
+        r"without \((= 0 \(& d \(sdom g\)\)|= 2 \(rank y\))\)",
+        "By (= 1 (rank g)) and (axis g 1 (size 1)) g has one axis, of size 1, at every point. And "
+        "the operands of a matrix product have equally many axes: one is the slice of v along d, "
+        "which has an axis more than v, so two; the other is y with its axes exchanged.",
+    ),
+    Equivalent(
+        r"incremental/decaying-products(-last)?", r"right -> .*",
+        "By (= a (self d)) a is the index of the point itself: v at d = a is v.",
+        lambda rule, _: str(every_rule()[rule.name].right).replace("(at d a v)", "v")
+        == str(rule.right),
+    ),
+    Equivalent(
+        r"incremental/decay-column", r"without \((= 1 \(rank y\)|ones i h)\)",
+        "A reshape keeps the number of elements as a formula. If y has one axis, n times the sizes "
+        "of h is n, the length of a range that steps enter and not the formula 0: the sizes of h "
+        "are 1. If these are 1, the last axis of y stays and axes of size 1 come after it, as they "
+        "do for g and u, whatever axes are in front.",
+    ),
+    Equivalent(
+        r"incremental/(positions-of-range|power-under-mask|masked-folds?)",
+        r"without \(ones \w \w\)",
+        "A number is reshaped to these sizes, so each is 1, as a number has one element. It stands "
+        "in an elementwise function, whose operands have equally many axes: as many as the fact "
+        "says, for another operand has them.",
+    ),
+    Equivalent(
+        r"incremental/sum-of-entropies", r"right -> .*",
+        "The choices ask whether m, the greatest score, is finite. Where all scores are, m and "
+        "their sum are as well, and each choice is m, whichever it asks. A score x that is not "
+        "makes the left side NaN: x - m is NaN for x = m, else x is -inf and its weight 0 times "
+        "-inf. Its step adds this NaN on the right side, and each later factor times NaN is NaN.",
+        asks_if_finite,
+    ),
+    Equivalent(
+        r"matmul/(one-sum-after-the-other|sum-over-rows|sum-in-front|same-at-all-points)",
+        r"(without )?\((!= [enq]|axis [xy] [ij]|< 2 p).*",
+        "The facts say where a matrix product comes of it. Both sides add the same products of "
+        "elements, for all sizes and types: transposing both operands, or moving the same axis of "
+        "both, does so to their product; a sum over several axes is one over one of them and then "
+        "over the others, in integers as well, which wrap around; and what is free of d is the "
+        "same at each step. That others of their axes have size 1 is not used.",
     ),
     Equivalent(
         r"vectorize/along[12]", r"without \(= 0 \(& d \(mask a\)\)\)",

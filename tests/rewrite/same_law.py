@@ -344,6 +344,19 @@ def asks_of_the_tile(rule: Rule, _: str) -> bool:
     return _mapped(every_rule()[rule.name].right.tree, asked) == _mapped(rule.right.tree, asked)
 
 
+def asks_if_finite(rule: Rule, _: str) -> bool:
+    """Whether both sides choose the same where everything that is asked about is finite."""
+
+    def finite(tree: Tree) -> Tree:
+        match tree:
+            case ("map3", '"where"', ("map1", '"isfinite"', _), x, _):
+                return x
+            case _:
+                return tree
+
+    return _mapped(every_rule()[rule.name].right.tree, finite) == _mapped(rule.right.tree, finite)
+
+
 # ------------------------------------------------------------ arithmetic of numbers of axes
 
 

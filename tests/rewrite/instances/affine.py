@@ -156,7 +156,23 @@ def _followed() -> tuple[Instance, ...]:
     return tuple(out)
 
 
-STEPS = _followed()
+def _inner() -> tuple[Instance, ...]:
+    """Products of what is a multiple by another law."""
+    inner = {"neg-scaled": _negated(_ray), "where-rays-scaled": _with(_where, _ray, _ray)}
+    product = ("affine/product-scaled",)
+    return tuple(
+        Instance(
+            f"product of {name}",
+            partial(_backwards, step=_with(_named("mul"), step, _free)),
+            product,
+            (),
+            (*FOLLOWED, f"affine/{name}"),
+        )
+        for name, step in inner.items()
+    )
+
+
+STEPS = (*_followed(), *_inner())
 
 
 def _two_back(z: Sizes) -> Pdg:

@@ -203,8 +203,9 @@ def _instances() -> tuple[Instance, ...]:
         out.append(Instance(f"1 - count {side} of a step", counted, (), (rule,), _DEEPER))
         alone = partial(_beside_a_step, factor=_times(_mask, first))
         out.append(Instance(f"unmask-{side} beside a step", alone, (), (rule,), _DEEPER))
-    inner = partial(_stepped, factor=_times(_times(_mask, True), True, _row))
-    out.append(Instance("mask in a second operand", inner, ("affine/unmask",), (), _DEEPER))
+    for place, first in (("first", False), ("second", True)):
+        inner = partial(_stepped, factor=_times(_times(_mask, True), first, _row))
+        out.append(Instance(f"mask in a {place} operand", inner, ("affine/unmask",), (), _DEEPER))
     noted = (*_PLUS, "affine/product")
     out.append(Instance("masked sum", _masked_sum, ("affine/unmask",), (), noted))
     product = _times(_row, True, _row)
