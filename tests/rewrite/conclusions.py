@@ -7,29 +7,27 @@ others exactly what the constructors of `ostinato.pdg` did, which share no code 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from ostinato.pdg.constant import as_real
-from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Expr, dims_of, expr
-from ostinato.pdg.node import Broadcast, Const, Map, Node, Part, Read, Reshape, Transpose
+from ostinato.pdg.node import Node
 from ostinato.rewrite.engine.analyses import OPERATORS
 from ostinato.rewrite.engine.egglog_session import Cell, Program, Session, Table
 from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.extract.export import SHAPES, shapes_of, sizes_of
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.terms.signature import SIGNATURE
+from tests.rewrite.numbers import Numbers
 
 OWN = ("raw_facts", "raw_dtype", "raw_value", "raw_bounded")
-FACTS = ("dom", "sdom", "rank", "dtype", "shape", "value")
+FACTS = ("dom", "sdom", "rank", "dtype", "shape", "value", "bound")
+OF_NUMBERS = ("bounded", "positive", "gentle", "moderate")
 OF_LISTS = ("hmask", "hlen", "zmask")
 ROUNDS, ROWS = 60, 5_000  # twice and seven times what any program of an instance takes
 ELEMENTWISE = ("map1", "map2", "map3")
 BESIDE_RANGES = ("map2", "map3", "mm", "gather", "along2")  # laws take ranges out of them
-MOST_WHOLE = 2**24  # integers up to this are float32 numbers
 MOST = 3  # sizes of which all products are made
 Fact = tuple[str, object]
 
@@ -60,13 +58,13 @@ class Concluded:
     def differs(self, made: set[int]) -> str:
         """A fact of a node that is missing or another one, or ""."""
         classes, known = self.of("node"), {name: self.of(name) for name in FACTS}
-        bounded, axes = self.all_of("bounded"), self.all_of("axis")
+        axes, holds = self.all_of("axis"), {name: self.all_of(name) for name in OF_NUMBERS}
         for node, number in self.loaded.ids.items():
             cls = int(classes[number])
             shape = known["shape"].get(cls)
             found: dict[str, object] = {name: known[name].get(cls) for name in FACTS}
             found["shape"] = None if shape is None else self.shapes.get(int(shape))
-            found["bounded"] = (cls,) in bounded
+            found.update({name: (cls,) in holds[name] for name in OF_NUMBERS})
             found["axes"] = {(k, self.sizes[int(z)]) for x, k, z in axes if x == cls}
             for name, own in self._own(node) if number in made else ():
                 if found[name] != own:
@@ -95,8 +93,7 @@ class Concluded:
         yield "dom", mask(node.domain)
         yield "sdom", mask(d for size in node.shape for d in dims_of(size))
         yield "axes", {(node.rank - k, size) for k, size in enumerate(node.shape)}
-        yield "value", number_in(node)
-        yield "bounded", is_bounded(node)
+        yield from Numbers(bool(self.loaded.rows.get("enters"))).of(node)
 
     def _inner(self, classes: Mapping[int, Cell]) -> str:
         """Slices that grow, each with the term that is sliced."""
@@ -164,40 +161,6 @@ class Concluded:
         return "" if filled == own else f"{len(filled)} sizes are at least 1, not {len(own)}"
 
 
-def number_in(node: Node) -> float | None:
-    """The number that all elements are, if the program says so."""
-    match node.op:
-        case Const(values):
-            return as_real(values)
-        case Reshape() | Transpose() | Broadcast() | Part() | Read():
-            return number_in(node.args[0])
-        case Map(fn="exp") if number_in(node.args[0]) == 0:
-            return 1.0
-        case Map(fn="pow") if number_in(node.args[1]) == 0:
-            return 1.0
-        case Map(fn="cast") if node.dtype in FLOATS:
-            number = number_in(node.args[0])
-            return number if number is not None and abs(number) <= MOST_WHOLE else None
-        case Map(fn="neg"):
-            number = number_in(node.args[0])
-            return None if number is None else -number
-        case _:
-            return None
-
-
-def is_bounded(node: Node) -> bool:
-    """Whether the program says that no element is infinite or NaN."""
-    match node.op:
-        case Const(values):
-            return all(map(math.isfinite, values))
-        case Reshape() | Transpose() | Broadcast() | Part() | Read() | Map("neg"):
-            return is_bounded(node.args[0])
-        case Map("cast"):
-            return node.args[0].dtype == "bool" and node.dtype in FLOATS
-        case _:
-            return False
-
-
 def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
     """What analyses say wrongly, or do not say, of a program as it is written; or "".
 
@@ -219,7 +182,7 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
         *OF_LISTS,
         "node",
         "axis",
-        "bounded",
+        *OF_NUMBERS,
         "inner",
         "filled",
         "raw_filled",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ostinato.pdg.build import (
+    along,
     broadcast,
     case,
     const,
     map_node,
     matmul,
     part,
+    read,
     reduce_node,
     reshape,
     transpose,
@@ -67,6 +69,21 @@ def integers_that_floats_hold_and_do_not_hold(z: Sizes) -> tuple[Node, ...]:
 def powers_that_are_one(z: Sizes) -> tuple[Node, ...]:
     none, some = _filled(0.0), _filled(0.5)
     return map_node("exp", [none]), map_node("pow", [some, none]), map_node("exp", [some])
+
+
+@silent("algebra/times-one")
+def numbers_where_a_step_enters_a_range(z: Sizes) -> tuple[Node, ...]:
+    past = along("prod", [read(tensor("w", (), (T,)), [(T, span(0, expr(T) + 1))])], -1)
+    none, one, two = map(_filled, (0.0, 1.0, 2.0))
+    three, x, some = _map("add", one, two), _x(z), const([0.5, 2.0], "float32", (expr(2),))
+    sums = three, _map("add", one, one), _map("add", two, one), _map("sub", two, three)
+    views = _neg(three), part(three, -1, expr(0)), reshape(three, (expr(1),))
+    nothing = _map("mul", none, two), _map("mul", none, x)
+    parts = _map("div", none, two), _map("div", none, x), _map("div", three, none)
+    products = _map("mul", two, three), _map("div", three, two), _map("mul", three, _filled(20.0))
+    above = *(reduce_node("sum", y, [-1]) for y in (x, some)), reshape(some, (expr(2), expr(1)))
+    last = _map("exp", none), _filled(float("inf"))
+    return past, *sums, *views, *nothing, *parts, *products, *above, *last
 
 
 def _filled(value: float, *shape: int) -> Node:
