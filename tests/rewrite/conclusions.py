@@ -128,7 +128,7 @@ class Concluded:
         for cls, size in self.sizes.items():
             if known["zmask"].get(cls) != mask(dims_of(size)):
                 return f"the dimensions of {size} are {known['zmask'].get(cls)}"
-        return self._apart() or self._filled()
+        return self._apart() or self._filled() or self._long()
 
     def _apart(self) -> str:
         """Sizes that are known to be one, but are two: rules would not see that they are equal."""
@@ -149,6 +149,14 @@ class Concluded:
             if not int(d) & int(dims[int(x)]) and z != x:
                 return f"{self.sizes[int(x)]} is another size elsewhere"
         return ""
+
+    def _long(self) -> str:
+        """Lengths of ranges that grow, and numbers of positions that have a part."""
+        growing = {int(row[0]) for row in self.loaded.rows.get("growing", ())}
+        own = {int(n) for (s,), n in self.tables["length"].rows if int(s) in growing}
+        own |= {int(row[0]) for row in self.loaded.rows.get("section", ())}
+        found = {int(n) for (n,) in self.all_of("long")}
+        return "" if found == own else f"{found} are long, not {own}"
 
     def _filled(self) -> str:
         """Products of sizes of at least 1, and no others."""
@@ -186,6 +194,8 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
         "inner",
         "filled",
         "raw_filled",
+        "long",
+        "length",
         "sl",
         "ranged",
         "operands",
