@@ -29,7 +29,7 @@ def trained() -> ot.Program:
     return ot.Program(loss=loss, slope=ot.grad(loss, weights[0]))
 
 
-def peak(limit: int = 0) -> int:
+def peak(limit: int | None = None) -> int:
     run = trained().compile(memory_limit=limit, hints=HINTS)
     return run.explain(**HINTS).memory.predicted_peak_bytes
 

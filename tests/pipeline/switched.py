@@ -105,6 +105,17 @@ def survivors() -> ot.Program:
     return ot.Program(total=ot.where(goes_on, s.sum(), 0.0)[:, :].sum())
 
 
+def one_update() -> ot.Program:
+    """A matrix that is moved once in every iteration."""
+    i, m = ot.dims("i"), ot.dim("m", size=1)
+    x, w = ot.input("x", (16, 8)), ot.recurrent("w", (8, 8), over=(i, m))
+    moved = w - 1e-3 * (x.T @ ot.tanh(x @ w))
+    w[0, 0] = 0.1 * ot.eye(8)
+    w[i, m + 1] = moved
+    w[i + 1, 0] = moved[i, -1]
+    return ot.Program(total=w.sum()[i, 0])
+
+
 PROGRAMS: Mapping[str, Switched] = {
     "descent": Switched(descent, {"B": 70, "I": 3}),
     "squares": Switched(lambda: squares(1 << 14)),
@@ -126,6 +137,7 @@ PROGRAMS: Mapping[str, Switched] = {
     ),
     "prefix": Switched(prefix, {"T": 5}),
     "past": Switched(past, {"T": 6}),
+    "one update": Switched(one_update, {"I": 3}),
     "carried": Switched(carried, {"I": 2, "E": 2, "M": 3, "T": 5}),
 }
 # The optimisations, each with a program of which it makes something else.
@@ -137,6 +149,7 @@ OTHERWISE: Mapping[str, str] = {
     "rules": "attention",
     "local search": "heads",
     "forms": "heads",
+    "single steps": "one update",
     "tiles of rows": "squares",
     "choices in tiny axes": "chosen",
     "layout": "judged",

@@ -76,7 +76,7 @@ def compiled(name: str) -> tuple[Compiled, Mapping[str, object]]:
     return program().compile(), {**arguments, "seed": 3}
 
 
-def stream(name: str, every: int = 0, resume: State | None = None) -> Stream:
+def stream(name: str, every: int | None = None, resume: State | None = None) -> Stream:
     run, arguments = compiled(name)
     return run.stream("i", every=every, resume=resume, **arguments)
 

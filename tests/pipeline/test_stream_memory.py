@@ -119,7 +119,7 @@ def grown(keep):
 
 list(run.stream("i", x=X, I=few, keep=1))
 use = run.explain(I=many, B=16).memory
-print(use.predicted_peak_bytes, use.streamed_bytes, grown(0), grown("all"))
+print(use.predicted_peak_bytes, use.streamed_bytes, grown(None), grown("all"))
 """
 
 
@@ -142,4 +142,4 @@ def test_a_limit_of_memory_holds_fewer_records() -> None:
 
 def test_what_is_kept_is_a_number_or_all() -> None:
     text = refusal(ArgumentError, lambda: compiled().stream("i", x=X, I=2, keep=-1))
-    assert text.endswith('`keep` is -1\n  Pass a number of records, or "all".')
+    assert text.endswith('`keep` is -1\n  Pass a number of records from 1 on, or "all".')

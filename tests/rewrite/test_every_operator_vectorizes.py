@@ -45,7 +45,6 @@ LEFT: dict[str, tuple[set[str], str]] = {
     "pool1d": ({"b"}, "only one b is read"),
     "gather_history": ({"t"}, GROWING),
     "within_window": ({"t"}, GROWING),
-    "over_half": ({"t"}, "another dimension is read at an index that follows t"),
     "up_to_other": ({"b"}, "a slice of t grows with b"),
     "from_other": ({"b"}, "a slice of t grows with b"),
     "triangle": ({"b", "t"}, "a slice moves with b and t"),

@@ -26,7 +26,7 @@ from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import is_tiny
 from ostinato.pdg.build import ONE
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, cond_symbols, every
-from ostinato.pdg.index import dims_of, expr, substitute
+from ostinato.pdg.index import Dim, dims_of, expr, substitute
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
@@ -132,31 +132,57 @@ def _selected(load: Load, pick: Pick) -> Value:
 def without_single_steps(system: System) -> System:
     """The system without the dims of one step: what is computed there is computed once.
 
-    Arguments, results and calls of Python functions keep them, and so do folds over them.
+    Arguments, results and calls of Python functions keep them, and so do folds over them, what is
+    read at other steps than the first, and arrays whose size follows them: it may be 0.
     """
-    ends = {*system.inputs.values(), *system.outputs.values()}
-    gone = {
-        name: frozenset(d for d in s.result_dims if d.extent == ONE)
-        for name, s in system.statements.items()
-        if name not in ends and s.kind not in ("input", "host")
-    }
+    single = _single_steps(system)
+    if not any(single.values()):
+        return system
 
     def moved(load: Load) -> Load:
-        dims = zip(system.statements[load.tensor].result_dims, load.dims, strict=True)
-        single = gone.get(load.tensor, frozenset())
-        return replace(load, dims=tuple(e for d, e in dims if d not in single))
+        gone, of = single[load.tensor], system.statements[load.tensor]
+        left = (e for d, e in zip(of.result_dims, load.dims, strict=True) if d not in gone)
+        return replace(load, dims=tuple(left))
 
-    def without(name: str, s: Statement) -> Statement:
-        single = gone.get(name, frozenset())
-        made = Rewrite(dict.fromkeys(single, expr(0)), moved).clauses(s)
-        dims = tuple(d for d in s.dims if d not in single)
-        clauses = tuple(_reached(made.clauses)) or made.clauses
-        lanes, later = s.lanes - single, s.later - single
-        return replace(made, dims=dims, clauses=clauses, lanes=lanes, later=later)
+    def without(s: Statement, gone: frozenset[Dim]) -> Statement:
+        return replace(
+            Rewrite({}, moved).clauses(_at_first(s, gone)),
+            dims=tuple(d for d in s.dims if d not in gone),
+            lanes=s.lanes - gone,
+            later=s.later - gone,
+        )
 
-    if not any(gone.values()):
-        return system
-    return replace(system, statements={n: without(n, s) for n, s in system.statements.items()})
+    found = {name: without(s, single[name]) for name, s in system.statements.items()}
+    return replace(system, statements=found)
+
+
+def _single_steps(system: System) -> dict[str, frozenset[Dim]]:
+    """The dims of one step that each statement may do without."""
+    statements = system.statements
+    ends = {*system.inputs.values(), *system.outputs.values()}
+    free = {n for n, s in statements.items() if n not in ends and s.kind not in ("input", "host")}
+    single = {
+        name: frozenset(d for d in s.result_dims if name in free and d.extent == ONE)
+        - frozenset[Dim]().union(*(dims_of(a.size) for a in s.axes))
+        for name, s in statements.items()
+    }
+    found = True
+    while found and any(single.values()):
+        made = (_at_first(s, single[name]) for name, s in statements.items())
+        read = [x for s in made for _, value in s.clauses for x in loads(value)]
+        found = False
+        for x in read:
+            at = zip(statements[x.tensor].result_dims, x.dims, strict=True)
+            other = {d for d, e in at if d in single[x.tensor] and e != expr(0)}
+            found |= bool(other)
+            single[x.tensor] -= other
+    return single
+
+
+def _at_first(s: Statement, gone: frozenset[Dim]) -> Statement:
+    """The clauses that the first step of some dims takes."""
+    made = Rewrite(dict.fromkeys(gone, expr(0))).clauses(s)
+    return replace(made, clauses=tuple(_reached(made.clauses)) or made.clauses)
 
 
 def _reached(clauses: Iterable[tuple[Cond, Value]]) -> Iterator[tuple[Cond, Value]]:

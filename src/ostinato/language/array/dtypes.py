@@ -93,7 +93,7 @@ def literal(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape, where
         has_integer = dtype != "int64" and (isinstance(bad, int) or math.isfinite(bad))
         remedy = "Use int64 or a float type." if has_integer else "Use a float type."
         if dtype not in INTS:
-            wider = "" if dtype == "float64" else "float64, "
+            wider = "float64, " if _fits(bad, "float64") else ""
             remedy = f"Use {wider}a smaller number, or math.inf."
         number = shown(bad) if abs(bad) >= LARGEST else f"the number {bad}"
         raise DtypeError(f"{number} does not fit {dtype}", remedy, where)

@@ -74,6 +74,11 @@ def chains(pdg: Pdg, reach: Mapping[Node, Reaches]) -> dict[Vertex, Chain]:
     for place, (name, k) in enumerate(vertices):
         members = groups.setdefault(holds[name, k], {})
         members[number[name]] = members.get(number[name], 0) | 1 << place
+    # A term of a case may hold values of other cases too: where it reads its own recurrence it is
+    # as if it needed itself.
+    own = {
+        name: sum(1 << p for p, v in enumerate(vertices) if v[0] == name) for name, _ in equations
+    }
     edges: list[_Edge] = []
     seen: dict[tuple[Along, Cond, Cond], tuple[Distances, list[Members]]] = {}
     for place, (name, k) in enumerate(vertices):
@@ -89,6 +94,8 @@ def chains(pdg: Pdg, reach: Mapping[Node, Reaches]) -> dict[Vertex, Chain]:
                 for rec, cases in group.items():
                     if recs >> rec & 1:
                         sources |= cases
+            if recs >> number[name] & 1:
+                sources |= own[name]
             edges.append(_Edge(place, sources, distances))
     domains = tuple(pdg.equations[name].rec.domain for name, _ in vertices)
     found: dict[int, Chain] = {}
