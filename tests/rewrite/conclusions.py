@@ -169,6 +169,12 @@ class Concluded:
         return "" if filled == own else f"{len(filled)} sizes are at least 1, not {len(own)}"
 
 
+NAMES = (
+    *(*FACTS, *OF_LISTS, *OF_NUMBERS, *ELEMENTWISE, *BESIDE_RANGES, "node", "axis", "inner"),
+    *("filled", "raw_filled", "long", "length", "sl", "ranged", "operands"),
+)
+
+
 def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
     """What analyses say wrongly, or do not say, of a program as it is written; or "".
 
@@ -185,23 +191,6 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
         ]
         for name, found in loaded.rows.items()
     }
-    names = (
-        *FACTS,
-        *OF_LISTS,
-        "node",
-        "axis",
-        *OF_NUMBERS,
-        "inner",
-        "filled",
-        "raw_filled",
-        "long",
-        "length",
-        "sl",
-        "ranged",
-        "operands",
-        *ELEMENTWISE,
-        *BESIDE_RANGES,
-    )
     base, rulesets = _apart()
     with Session(Program(base, (), (), base)) as engine:
         engine.insert(rows)
@@ -218,7 +207,7 @@ def misses(loaded: Loaded, without: str = "", changed: str = "") -> str:
             rounds += 1
             if rounds > ROUNDS or engine.size() > ROWS:
                 return "the analyses do not end"
-        found = Concluded(engine.tables(list(dict.fromkeys((*names, *SHAPES)))), loaded)
+        found = Concluded(engine.tables(list(dict.fromkeys((*NAMES, *SHAPES)))), loaded)
     return found.differs(made) or found.differs_in_sizes()
 
 
