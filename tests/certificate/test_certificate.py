@@ -184,6 +184,14 @@ def test_the_verifier_finds_the_rows_of_every_relation_itself() -> None:
     assert loaded - found == {"gone"}  # no instance has a step that is nothing but 0
 
 
+def test_only_elements_that_are_asked_for_are_ranges_of_one_index() -> None:
+    for make, is_asked in ((discounts, False), (elements_and_entropies, True)):
+        pdg = make().pdg
+        rows = Rows(Numbers(pdg.dims()))
+        add_program(rows, pdg)
+        assert bool(rows.everything()["alone"]) == is_asked
+
+
 def test_a_rule_that_asks_for_something_else_is_named() -> None:
     rule = replace(every_rule()["view/transpose-twice"], when=(read_fact("(green x)"),))
     with pytest.raises(Unequal, match="`view/transpose-twice` asks for `green`"):

@@ -121,6 +121,7 @@ class Rows:
         """All rows, those of the attributes included."""
         known = self.beginnings()  # may name further slices
         self.runs()
+        self.elements()
         positions = position_rows(self.nodes, self.numbers, partial(add_node, self))
         about = attribute_rows(self.numbers, self.counters(), RANGES)
         self.lengths()
@@ -143,6 +144,15 @@ class Rows:
                     self.numbers.of(Slice(expr(0), expr(dim) + 1))
                 if part.hi == expr(dim.extent) and dims_of(part.lo):
                     self.numbers.of(Slice(expr(dim), expr(dim.extent)))
+
+    def elements(self) -> None:
+        """Note the indices that are asked for alone of axes whose size follows the point."""
+        for node in self.nodes:
+            match node.op:
+                case Part(axis, Expr() as at) if dims_of(size := node.args[0].shape[axis]):
+                    self.numbers.asked[size, at] = None
+                case _:
+                    pass
 
     def lengths(self) -> None:
         """The numbers of steps of ranges that follow the point."""

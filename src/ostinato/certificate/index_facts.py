@@ -21,10 +21,14 @@ Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...
 
 @dataclass
 class Numbers:
-    """Numbers of attributes and bits of dimensions; 0 and 1 are the expressions 0 and 1."""
+    """Numbers of attributes and bits of dimensions; 0 and 1 are the expressions 0 and 1.
+
+    ``asked`` are sizes of axes with an index that a program asks of them.
+    """
 
     dims: tuple[Dim, ...]
     known: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+    asked: dict[tuple[Expr, Expr], None] = field(default_factory=dict[tuple[Expr, Expr], None])
 
     def __post_init__(self) -> None:
         for n in (0, 1):

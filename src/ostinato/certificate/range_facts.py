@@ -218,25 +218,21 @@ def _tiled(numbers: Numbers) -> list[Row]:
 
 
 def _alone(numbers: Numbers) -> list[Row]:
-    """Ranges of one index: of those that may be asked of a range, and of their places in it."""
-    for s, part in _elements(numbers):
-        numbers.of(Slice(s.lo + part.lo, s.lo + part.hi))
-    known = [s for s in numbers.slices() if s.step == 1 and s.hi == s.lo + 1]
-    return [(numbers.of(s), numbers.of(s.lo)) for s in known]
+    """Ranges of one index that is asked for, and of the step of a range that it stands for."""
+    found = [(e, Slice(s.lo + e.lo, s.lo + e.hi)) for s, e in _elements(numbers)]
+    known = dict.fromkeys(each for pair in found for each in pair)
+    return [(numbers.of(each), numbers.of(each.lo)) for each in known]
 
 
 def _elements(numbers: Numbers) -> list[tuple[Slice, Slice]]:
-    """Ranges whose size follows the point, and each index that is one of their positions."""
-    ranges = [s for s in numbers.slices() if s.step == 1 and dims_of(s.size)]
-    known = [a for a in numbers.known if isinstance(a, Expr)]
-    found = [(s, at) for s in ranges for at in known if is_position(at, s.size)]
-    for _, at in found:
-        numbers.of(Slice(at, at + 1))
-    return [(s, Slice(at, at + 1)) for s, at in found]
+    """Ranges with those of their positions that are asked for alone."""
+    asked = [(size, at) for size, at in numbers.asked if is_position(at, size)]
+    ranges = [s for s in numbers.slices() if s.step == 1] if asked else []
+    return [(s, Slice(at, at + 1)) for size, at in asked for s in ranges if s.size == size]
 
 
 def _sections(numbers: Numbers) -> list[tuple[Slice, Slice]]:
-    """Ranges with those of their positions that are a tile, or one index."""
+    """Ranges with those of their positions that are a tile, or one index that is asked for."""
     tilings = _tilings(numbers)
     ranges = dict.fromkeys(t.part for t in tilings)
     out = [(s, t.tile) for t in tilings for s in ranges if s.size == t.part.size]
