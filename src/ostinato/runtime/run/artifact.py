@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr
+from ostinato.report import transfer_timeline
 from ostinato.report.kernels import KernelRecord
 from ostinato.runtime.machine_code.piecewise import Unit
 from ostinato.runtime.run.explanation import Explanation
@@ -173,20 +174,14 @@ class Interface(Protocol):
     def walk_words(self) -> int: ...
 
 
-class Room(Protocol):
+class Room(transfer_timeline.Room, Protocol):
     """Steps in blocks of so many, of which some have room at once."""
 
-    @property
-    def steps(self) -> int: ...
-    @property
-    def step_bytes(self) -> int: ...
-    @property
-    def block_steps(self) -> int: ...
     @property
     def blocks(self) -> int: ...
 
 
-class Passage(Protocol):
+class Passage(transfer_timeline.Passage, Protocol):
     """The transfers of a history in one call of a kernel, each with the points of issue and end.
 
     ``visits`` are trees of the kernel's body by their place, each with its first step and how many
@@ -200,15 +195,7 @@ class Passage(Protocol):
     @property
     def tensor(self) -> str: ...
     @property
-    def copies(self) -> int: ...
-    @property
     def room(self) -> Room: ...
-    @property
-    def visits(self) -> Sequence[tuple[int, int, int]]: ...
-    @property
-    def points(self) -> Sequence[tuple[int, int]]: ...
-    @property
-    def transfers(self) -> Sequence[tuple[str, int, int, int]]: ...
 
 
 class Moves(Protocol):
