@@ -14,10 +14,10 @@ import numpy as np
 
 from ostinato.compiler.arguments import Alike, Arguments, Signature, signature
 from ostinato.compiler.options import Options, Request, options_from, target_of
-from ostinato.compiler.pipeline import build, code_digest
+from ostinato.compiler.pipeline import build, code_digest, machine_workers
 from ostinato.compiler.remarks import left_out
 from ostinato.compiler.results import Beside, Results
-from ostinato.compiler.variants import Variant, Variants
+from ostinato.compiler.variants import Look, Variant, Variants
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import is_a, shown
 from ostinato.language.surface import declare_class
@@ -350,18 +350,23 @@ def compile_program(
     usual = _made(Request(pdg, rules, chosen), claims)
     for note in usual.executable.artifact.explanation.notes:
         warnings.warn(note, stacklevel=user_level())
-    return Compiled(Variants(usual, partial(_hinted, usual.request, claims)), takes, beside)
+    make = partial(_hinted, usual.request, claims)
+    return Compiled(Variants(usual, make, machine_workers(target)), takes, beside)
 
 
-def _hinted(request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int]) -> Variant:
+def _hinted(
+    request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int], look: Look
+) -> Variant:
     """The same program for further hints, whatever the number of threads."""
     options = request.options
     hinted = replace(options, hints={**options.hints, **hints}, by_extents=True)
-    return _made(replace(request, options=hinted), claims)
+    return _made(replace(request, options=hinted), claims, look)
 
 
-def _made(request: Request, claims: tuple[Claim, ...]) -> Variant:
+def _made(request: Request, claims: tuple[Claim, ...], look: Look | None = None) -> Variant:
     """A compilation, from the cache if an equal one was made before.
+
+    ``look`` may refuse by what the plan takes.
 
     Errors: CycleError.
     """
@@ -374,13 +379,15 @@ def _made(request: Request, claims: tuple[Claim, ...]) -> Variant:
         making = None if team is None else Making(team)
         if artifact is None:
             try:
-                artifact = build(pdg, rules, chosen, making)
+                artifact = build(pdg, rules, chosen, making, look)
             except CycleError as unordered:
                 from ostinato.compiler.circular import find_cycle
 
                 raise find_cycle(pdg) or unordered from None
             directory = programs.store(key, artifact)
         else:
+            if look is not None:
+                look(artifact.price)
             directory = programs.directory_of(key)
         artifact = replace(artifact, claims=claims)  # their texts are no part of the key
         executable = runtime(artifact, directory, key, chosen.threads, making)

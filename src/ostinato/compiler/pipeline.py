@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import hashlib
 import importlib
+import os
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache as cached
@@ -30,7 +31,7 @@ from ostinato.pdg.pass_record import with_added
 from ostinato.runtime.machine_code.compiling import short_turns
 from ostinato.runtime.machine_code.piecewise import Making
 from ostinato.runtime.run.arrays import tile_counts
-from ostinato.runtime.run.artifact import Artifact, Place, PlaceStream, Units, Words
+from ostinato.runtime.run.artifact import Artifact, Place, PlaceStream, Price, Units, Words
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from ostinato.codegen.ir.system import System
     from ostinato.codegen.loops.statements import Function
     from ostinato.codegen.planning.planned import Plan
+    from ostinato.codegen.target import Target
     from ostinato.compiler.forms import Room, Taken
     from ostinato.rewrite.optimize import Optimized, Rewriting
     from ostinato.rewrite.registry import RuleSet
@@ -61,15 +63,20 @@ def build(
     rules: RuleSet | None,
     options: Options,
     making: Making | None = None,
+    look: Callable[[Price], None] | None = None,
 ) -> Artifact:
-    """Run every stage of the compiler; ``making`` compiles functions while others are emitted."""
+    """Run every stage of the compiler; ``making`` compiles functions while others are emitted.
+
+    ``look`` is shown what the plan takes before it is emitted, and may refuse it.
+    """
     started = time.perf_counter()
     importlib.import_module(REWRITING)
     with _seldom_collecting(), short_turns():
         given = encoded(with_added(pdg, options.passes))
         optimized = _chosen(options.passes.made("halves", given), rules, options)
         try:
-            return assemble(pdg, optimized, options, time.perf_counter() - started, making)
+            rewrite_s = time.perf_counter() - started
+            return assemble(pdg, optimized, options, rewrite_s, making, look)
         finally:  # other processes compile meanwhile; an undefined program may fail in any stage
             _require_defined(optimized, pdg)
 
@@ -107,6 +114,7 @@ def assemble(
     options: Options,
     rewrite_s: float,
     making: Making | None = None,
+    look: Callable[[Price], None] | None = None,
 ) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
@@ -119,6 +127,9 @@ def assemble(
     rewritten = time.perf_counter()
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
+    price = partial(predicted, plan, profile)
+    if look is not None:
+        look(price)
     planned = time.perf_counter()
     _require_possible(system, options)
     source, texts, units = _emitted(plan, options, making)
@@ -136,7 +147,7 @@ def assemble(
         interface=in_types_of(pdg, interface(plan)),
         place=place,
         place_stream=place_stream,
-        price=partial(predicted, plan, profile),
+        price=price,
         records=Records(plan, profile, serving),
         profiled=partial(_profiled, plan),
         paused=partial(_paused, plan, {n: e.rec.shape for n, e in pdg.equations.items()}),
@@ -428,6 +439,11 @@ def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Arr
     return scheduled(system_of(optimized, options), options)
 
 
+def machine_workers(target: Target) -> int:
+    """The workers that a variant is made for, whatever the number of threads."""
+    return min(target.usual_workers, os.cpu_count() or 1)
+
+
 def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]:
     """Schedule a system; also the values of its literal arrays."""
     import numpy as np
@@ -437,7 +453,7 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
 
     target = target_of(options.target)
     workers = options.threads or available_cores()
-    workers = target.usual_workers if options.by_extents else workers
+    workers = machine_workers(target) if options.by_extents else workers
     half = options.storage if options.storage in HALVES else None
     room = Room(
         options.memory_limit,

@@ -2,9 +2,10 @@
 
 A tile has so many rows that vectors are full. Of a batch of a few rows most of a tile would be
 empty, in memory and in every loop over it; and one point alone, of a dim whose points are work for
-a worker each, would leave all other workers idle. Such a program is compiled again for its class of
-extents, powers of two, as if they had been given as hints. That takes as long as the first time,
-so it is done where a run is predicted to take a while, when it is first needed.
+a worker each, would leave all other workers idle. Such a program is planned again for its class of
+extents, powers of two, as if they had been given as hints, and compiled if that plan is predicted
+to be faster. That takes as long as the first time, so it is done where a run is predicted to take a
+while, when it is first needed.
 
 Which variant runs follows from the extents and the program alone, never from what ran before.
 """
@@ -22,11 +23,14 @@ from ostinato.runtime.run.extent_choices import PREDICTED
 
 if TYPE_CHECKING:
     from ostinato.compiler.options import Request
+    from ostinato.runtime.run.artifact import Price
     from ostinato.runtime.run.executor import Executable
 
 VARIANTS = "variants.json"
 WORTH_NS = 100_000.0  # of a run: compiling a variant takes longer than thousands of shorter ones
+GAIN = 0.9  # of the usual time or less: predictions err, and a variant takes time to compile
 USUAL = "one for any extents"
+BRIEF, ALIKE, FASTER = "brief", "alike", "faster"  # what is known of a class of extents
 
 
 @dataclass(frozen=True)
@@ -38,16 +42,28 @@ class Variant:
     why: str = USUAL
 
 
-class Variants:
-    """All variants of one program; ``make`` compiles it with further hints."""
+Look = Callable[["Price"], None]  # is shown what a plan takes before it is compiled
+Make = Callable[[Mapping[str, int], Look], Variant]
 
-    def __init__(self, usual: Variant, make: Callable[[Mapping[str, int]], Variant]) -> None:
+
+class _NotFaster(Exception):
+    """A plan gains too little to compile it."""
+
+
+class Variants:
+    """All variants of one program.
+
+    ``make`` compiles it with further hints. ``workers`` are those of predictions: the number of
+    threads decides nothing.
+    """
+
+    def __init__(self, usual: Variant, make: Make, workers: int) -> None:
         """Begin with the one for any extents."""
         executable = usual.executable
-        self.usual, self._make = usual, make
+        self.usual, self._make, self._workers = usual, make, workers
         self._made: dict[tuple[tuple[str, int], ...], Variant] = {}
         self._note = Note(executable.directory, executable.key, VARIANTS)
-        self._known: dict[str, bool] | None = None
+        self._known: dict[str, str] | None = None
         self._last: tuple[Mapping[str, int], Variant] = ({}, usual)
 
     @property
@@ -69,41 +85,64 @@ class Variants:
         if not short:
             return self.usual
         of = ", ".join(f"{name} <= {most}" for name, most in sorted(short.items()))
-        if not self._is_long(extents):
-            why = f"{USUAL}: with {of} it takes less than {WORTH_NS / 1e6:g} ms"
-            return Variant(self.usual.executable, self.usual.request, why)
-        key = tuple(sorted(short.items()))
-        if key not in self._made:
-            self._made[key] = self._compiled(short, of)
-        return self._made[key]
-
-    def _compiled(self, short: Mapping[str, int], of: str) -> Variant:
         try:
-            made = self._make(short)
+            found = self._judged(short, extents)
         except OstinatoError as refused:  # the usual one has a schedule
-            why = f"{USUAL}: for {of} there is none, {refused.fact}"
-            return Variant(self.usual.executable, self.usual.request, why)
+            return self._usual(f"for {of} there is none, {refused.fact}")
+        if found == BRIEF:
+            return self._usual(f"with {of} it takes less than {WORTH_NS / 1e6:g} ms")
+        if found == ALIKE:
+            return self._usual(f"another for {of} is predicted to gain less than {1 - GAIN:.0%}")
+        made = self._compiled(short, lambda _: None)
         why = f"one for {of}: tiles of more rows, or workers for them, would have little to do"
         return Variant(made.executable, made.request, why)
 
-    def _is_long(self, extents: Mapping[str, int]) -> bool:
-        """Whether a run takes long enough, at the largest extents of the same classes."""
+    def _usual(self, why: str) -> Variant:
+        return Variant(self.usual.executable, self.usual.request, f"{USUAL}: {why}")
+
+    def _judged(self, short: Mapping[str, int], extents: Mapping[str, int]) -> str:
+        """What a variant does for a run at the largest extents of the same classes."""
         if self._known is None:
             self._known = self._read()
         largest = {name: power_of_two(n) for name, n in sorted(extents.items())}
         key = " ".join(f"{name}<={n}" for name, n in largest.items())
         if key not in self._known:
-            taken = self.usual.executable.artifact.price(largest, 1).get(PREDICTED, 0.0)
-            self._known[key] = taken >= WORTH_NS
+            self._known[key] = self._predicted(short, largest)
             self._note.write(json.dumps(self._known).encode())
         return self._known[key]
 
-    def _read(self) -> dict[str, bool]:
+    def _predicted(self, short: Mapping[str, int], extents: Mapping[str, int]) -> str:
+        def taken_ns(price: Price) -> float:
+            return price(extents, self._workers).get(PREDICTED, 0.0)
+
+        usual_ns = taken_ns(self.usual.executable.artifact.price)
+        if usual_ns < WORTH_NS:
+            return BRIEF
+
+        def look(price: Price) -> None:
+            if taken_ns(price) > GAIN * usual_ns:
+                raise _NotFaster
+
+        try:
+            self._compiled(short, look)
+        except _NotFaster:
+            return ALIKE
+        return FASTER
+
+    def _compiled(self, short: Mapping[str, int], look: Look) -> Variant:
+        key = tuple(sorted(short.items()))
+        if key in self._made:
+            look(self._made[key].executable.artifact.price)
+        else:
+            self._made[key] = self._make(short, look)
+        return self._made[key]
+
+    def _read(self) -> dict[str, str]:
         body = self._note.read()
         if body is None:
             return {}
         try:
-            return {str(key): bool(is_long) for key, is_long in json.loads(body).items()}
+            return {str(key): str(found) for key, found in json.loads(body).items()}
         except (ValueError, AttributeError) as failure:
             self._note.refuse(failure)
             return {}

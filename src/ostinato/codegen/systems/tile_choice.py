@@ -23,8 +23,7 @@ class TileChoice:
 
     Each point of such a dim is work for one worker as it is, without a tile: its statements fill
     vectors by themselves, and others, tiled along another dim, have it as a loop. ``short`` gives
-    for dims whose extent is unknown how many points are too few: for such tiles, or to be work for
-    workers.
+    for dims whose extent is unknown how many points are work for one worker only.
     """
 
     lanes: dict[str, Dim | None]
@@ -58,7 +57,7 @@ def chosen_tiles(
         width = widths.get(d.name, 0)
         found[d] = width or _width(d, own, system.hints, workers, has_steps, target)
         if not width and _hinted(d, system.hints) is None:
-            short[d] = _too_few(own, found[d], target)
+            short[d] = found[d]
     lanes_left = {name: None if d in points else d for name, d in chosen.items()}
     return TileChoice(lanes_left, found, frozenset(points), short)
 
@@ -83,17 +82,6 @@ def without_lone_points(system: System, target: Target) -> System:
         return system
     changed = {name: replace(s, lanes=s.lanes - lone) for name, s in statements.items()}
     return replace(system, statements=changed)
-
-
-def _too_few(own: Sequence[Statement], width: int, target: Target) -> int:
-    """How many rows are too few for tiles of a width: one, or half a vector of wide rows.
-
-    Axes of wide rows lie outside of those of tiles, so that loops over them step over the tile. Of
-    wider tiles than usual, made for large operands, half the rows are work for two workers.
-    """
-    if _is_narrow(own, target):
-        return 1
-    return width // 2 if width > target.tiles.usual else target.lanes // 2
 
 
 def _fills_vectors(dim: Dim, own: Sequence[Statement], target: Target) -> bool:
