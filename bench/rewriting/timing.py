@@ -19,7 +19,7 @@ from ostinato.compiler.arguments import signature
 from ostinato.compiler.compiled import Compiled
 from ostinato.compiler.options import Options, Request
 from ostinato.compiler.results import Beside
-from ostinato.compiler.variants import Variant, Variants
+from ostinato.compiler.variants import Look, Variant, Variants
 from ostinato.machine.profile import Profile
 from ostinato.runtime.cache import programs
 from ostinato.runtime.cache.programs import Later
@@ -131,7 +131,7 @@ def _priced(
     return estimate(cast(Plan, price.args[0]), profile, extents, workers).total
 
 
-def _only(form: Variant, _: Mapping[str, int]) -> Variant:
+def _only(form: Variant, _: Mapping[str, int], __: Look | None) -> Variant:
     """The form itself, for any extents."""
     return form
 
@@ -150,7 +150,7 @@ def _timed(
         executable = Executable(artifact, programs.directory_of(record.key), record.key, threads)
         beside = Beside(program.lengths, program.hosts, program.notes)
         form = Variant(executable, Request(program.pdg, None, Options()))
-        variants = Variants(form, partial(_only, form))
+        variants = Variants(form, partial(_only, form), 1)
         compiled = Compiled(variants, signature(program.pdg), beside)
         runs.append(FormRun(compiled, arguments))
         workers = executable.workers(case.extents)

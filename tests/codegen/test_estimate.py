@@ -11,6 +11,7 @@ from ostinato.language.tensor import Tensor
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
 from ostinato.runtime.run import frame
+from tests.pipeline.test_seeds import training
 
 PROFILE = Profile()
 COST = CostModel(PROFILE)
@@ -74,6 +75,16 @@ def chain(steps: int) -> ot.Program:
 def test_twice_the_rows_take_twice_the_time() -> None:
     one, two = (of(ot.Program(y=rows() * 2.0), B=n) for n in (8192, 16384))
     assert kernels(two) == pytest.approx(2 * kernels(one), rel=0.05)
+
+
+@pytest.mark.parametrize(("seeds", "together"), [(1, 1), (3, 3), (16, 8)])
+def test_workers_share_as_many_steps_as_there_are(seeds: int, together: int) -> None:
+    plan, extents = planned(training("k b i t")), {"B": 32, "I": 2, "T": 16, "K": seeds}
+    along = {k.name for k in plan.kernels if k.along is not None}
+    alone, all_of = (estimate(plan, PROFILE, extents, n).kernels for n in (1, 8))
+    assert along
+    for name in along:
+        assert alone[name] / all_of[name] == pytest.approx(together, rel=0.1)
 
 
 def test_float64_takes_longer() -> None:

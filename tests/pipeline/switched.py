@@ -12,6 +12,7 @@ import ostinato as ot
 from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Input
 from tests.api.test_memory_limit import HINTS, trained
+from tests.codegen.test_apart import attention as wide_attention
 from tests.codegen.test_rows import squares
 from tests.pipeline.test_begin import descent
 from tests.pipeline.test_carries import program as carried
@@ -123,6 +124,7 @@ PROGRAMS: Mapping[str, Switched] = {
     "decoder": Switched(lambda: decoder(1), {"B": 3, "P": 5, "T": 9}),
     "heads": Switched(lambda: heads(5, 3), {"B": 40}, {"hints": {"B": 1024}}),
     "attention": Switched(lambda: attention(until), {"B": 2, "T": 40}),
+    "wide attention": Switched(wide_attention, {"B": 35, "T": 6}),
     "two cases": Switched(small_rows_first, {"B": 5, "T": 6}),
     "chosen": Switched(chosen, {"T": 5}),
     "matrix sum": Switched(matrix_sum, {"T": 3}),
@@ -166,6 +168,7 @@ OTHERWISE: Mapping[str, str] = {
     "hoisted steps": "judged",
     "fewer slots": "descent",
     "shared places": "descent",
+    "steps apart": "wide attention",
     "guards": "decoder",
     "slices": "descent",
     "early exits": "survivors",

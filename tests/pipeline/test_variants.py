@@ -5,13 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato import rl
 from ostinato.compiler.compiled import Compiled
-from ostinato.compiler.variants import power_of_two, short_extents
+from ostinato.compiler.options import Request
+from ostinato.compiler.variants import Look, Variant, Variants, power_of_two, short_extents
+from ostinato.runtime.run.executor import Executable
 
 T = 400
 
@@ -51,8 +57,12 @@ def test_variants_equal_the_interpreter(run: Compiled, rows: int, most: int) -> 
     np.testing.assert_allclose(short, expected, rtol=1e-3, atol=1e-4)
 
 
-def test_variants_of_one_step_equal_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostinato.compiler.variants.WORTH_NS", 0.0)
+def test_variants_of_one_step_equal_the_interpreter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))  # it notes what is better, too
+    for name, value in {"WORTH_NS": 0.0, "GAIN": 100.0, "LESS": 0.0}.items():
+        monkeypatch.setattr(f"ostinato.compiler.variants.{name}", value)
     program = generation()
     run = program.compile(threads=2)
     for rows in (1, 2, 7):
@@ -64,7 +74,7 @@ def test_variants_of_one_step_equal_the_interpreter(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("extents", "why"),
     [
-        ({"B": 9, "T": T}, "one for any extents"),
+        ({"B": 33, "T": T}, "one for any extents"),
         ({"B": 1, "T": 2}, "one for any extents: with B <= 1 it takes less than 0.1 ms"),
     ],
 )
@@ -74,6 +84,60 @@ def test_long_extents_and_brief_runs_have_none(
     assert run.explain(**extents).variant == why
     run(**extents)
     assert run.explain().variant == why and why in str(run.explain())
+
+
+WANTED, NEEDLESS = "one for B <= 4: tiles", "one for any extents: one for B <= 4 is predicted to"
+
+
+@pytest.mark.parametrize(
+    ("ns", "peak_bytes", "why"),
+    [
+        (0.8e6, 1000, WANTED),
+        (0.95e6, 1000, NEEDLESS),  # for so little it is not compiled
+        (1.04e6, 400, WANTED),  # it takes less memory
+        (1.1e6, 400, NEEDLESS),
+    ],
+)
+def test_a_variant_is_compiled_only_if_its_plan_is_better(
+    tmp_path: Path, ns: float, peak_bytes: int, why: str
+) -> None:
+    asked = list[int]()
+
+    def artifact(ns: float, peak_bytes: int) -> SimpleNamespace:
+        def price(_: Mapping[str, int], workers: int) -> Mapping[str, float]:
+            asked.append(workers)
+            return {"predicted_ns": ns}
+
+        def place(*_: object) -> SimpleNamespace:
+            return SimpleNamespace(peak_bytes=peak_bytes)
+
+        return SimpleNamespace(price=price, place=place, short={"B": 32})
+
+    def variant(artifact: SimpleNamespace) -> Variant:
+        executable = SimpleNamespace(artifact=artifact, directory=tmp_path, key="k")
+        return Variant(cast(Executable, executable), cast(Request, None))
+
+    def make(_: Mapping[str, int], look: Look | None) -> Variant:
+        short = artifact(ns, peak_bytes)
+        assert look is not None or why == WANTED
+        if look is not None:
+            look(short.price, short.place)
+        return variant(short)
+
+    variants = Variants(variant(artifact(1e6, 1000)), make, 2)
+    taken = variants.at({"B": 3, "T": 5})
+    assert taken.why.startswith(why)
+    assert {*asked} == {2}  # of the machine, whatever the threads
+    again = Variants(variants.usual, make, 2)
+    assert again.at({"B": 4, "T": 8}).why == taken.why  # extents of the same classes
+
+
+def test_a_batch_that_is_faster_in_common_tiles_stays_there() -> None:
+    """Gradients of rows add up in one worker where each has few: a tile of many is faster."""
+    program = rl.ppo(rl.CartPole()).program
+    run = program.compile()
+    variant = run.explain(B=4, T=128, I=10, E=4).variant
+    assert variant == "one for any extents: one for B <= 4 is predicted to gain too little"
 
 
 def test_hints_and_widths_are_left_as_they_are() -> None:

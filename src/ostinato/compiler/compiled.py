@@ -355,7 +355,7 @@ def compile_program(
 
 
 def _hinted(
-    request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int], look: Look
+    request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int], look: Look | None
 ) -> Variant:
     """The same program for further hints, whatever the number of threads."""
     options = request.options
@@ -387,7 +387,7 @@ def _made(request: Request, claims: tuple[Claim, ...], look: Look | None = None)
             directory = programs.store(key, artifact)
         else:
             if look is not None:
-                look(artifact.price)
+                look(artifact.price, artifact.place)
             directory = programs.directory_of(key)
         artifact = replace(artifact, claims=claims)  # their texts are no part of the key
         executable = runtime(artifact, directory, key, chosen.threads, making)

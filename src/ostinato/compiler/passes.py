@@ -319,6 +319,12 @@ PASSES: tuple[Pass, ...] = (
         gives="a copy inside one place writes nothing",
     ),
     Pass(
+        "steps apart", "codegen.memory.apart.steps_apart",
+        "Puts rows between the steps of a history, so that caches hold one row of all steps.",
+        needs="storage that is proved, and shared places",
+        gives="steps that are read across are no multiple of many lines apart",
+    ),
+    Pass(
         "scratch", "codegen.memory.storage.scratches",
         "Adds the memory that leaves need beside their tensors.",
         needs="trees of loops",

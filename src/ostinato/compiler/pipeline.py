@@ -63,7 +63,7 @@ def build(
     rules: RuleSet | None,
     options: Options,
     making: Making | None = None,
-    look: Callable[[Price], None] | None = None,
+    look: Callable[[Price, Place], None] | None = None,
 ) -> Artifact:
     """Run every stage of the compiler; ``making`` compiles functions while others are emitted.
 
@@ -114,7 +114,7 @@ def assemble(
     options: Options,
     rewrite_s: float,
     making: Making | None = None,
-    look: Callable[[Price], None] | None = None,
+    look: Callable[[Price, Place], None] | None = None,
 ) -> Artifact:
     """Run the stages after rewriting, which took ``rewrite_s``."""
     from ostinato.codegen.cost.estimate import predicted
@@ -127,15 +127,14 @@ def assemble(
     rewritten = time.perf_counter()
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
-    price = partial(predicted, plan, profile)
+    price, (place, place_stream) = partial(predicted, plan, profile), _places(plan, options)
     if look is not None:
-        look(price)
+        look(price, place)
     planned = time.perf_counter()
     _require_possible(system, options)
     source, texts, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
     _show(optimized, source)
-    place, place_stream = _places(plan, options)
     times = {
         "rewrite_s": rewrite_s,
         "schedule_s": planned - rewritten,

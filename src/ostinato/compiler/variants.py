@@ -4,8 +4,8 @@ A tile has so many rows that vectors are full. Of a batch of a few rows most of 
 empty, in memory and in every loop over it; and one point alone, of a dim whose points are work for
 a worker each, would leave all other workers idle. Such a program is planned again for its class of
 extents, powers of two, as if they had been given as hints, and compiled if that plan is predicted
-to be faster. That takes as long as the first time, so it is done where a run is predicted to take a
-while, when it is first needed.
+to be faster, or to need far less memory. That takes as long as the first time, so it is done where
+a run is predicted to take a while, when it is first needed.
 
 Which variant runs follows from the extents and the program alone, never from what ran before.
 """
@@ -23,14 +23,15 @@ from ostinato.runtime.run.extent_choices import PREDICTED
 
 if TYPE_CHECKING:
     from ostinato.compiler.options import Request
-    from ostinato.runtime.run.artifact import Price
+    from ostinato.runtime.run.artifact import Place, Price
     from ostinato.runtime.run.executor import Executable
 
 VARIANTS = "variants.json"
 WORTH_NS = 100_000.0  # of a run: compiling a variant takes longer than thousands of shorter ones
-GAIN = 0.9  # of the usual time or less: predictions err, and a variant takes time to compile
+GAIN = 0.9  # of the usual time: predictions err, and a variant takes time to compile
+LESS, SAME = 0.6, 1.05  # of the usual memory is a gain too, in as much time as predictions can tell
 USUAL = "one for any extents"
-BRIEF, ALIKE, FASTER = "brief", "alike", "faster"  # what is known of a class of extents
+BRIEF, ALIKE, BETTER = "brief", "alike", "better"  # what is known of a class of extents
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ class Variant:
     why: str = USUAL
 
 
-Look = Callable[["Price"], None]  # is shown what a plan takes before it is compiled
-Make = Callable[[Mapping[str, int], Look], Variant]
+Look = Callable[["Price", "Place"], None]  # is shown what a plan takes before it is compiled
+Make = Callable[[Mapping[str, int], Look | None], Variant]
 
 
-class _NotFaster(Exception):
-    """A plan gains too little to compile it."""
+class _NotBetter(Exception):
+    """A plan gains too little to be compiled."""
 
 
 class Variants:
@@ -87,13 +88,13 @@ class Variants:
         of = ", ".join(f"{name} <= {most}" for name, most in sorted(short.items()))
         try:
             found = self._judged(short, extents)
+            made = self._compiled(short) if found == BETTER else self.usual
         except OstinatoError as refused:  # the usual one has a schedule
             return self._usual(f"for {of} there is none, {refused.fact}")
         if found == BRIEF:
             return self._usual(f"with {of} it takes less than {WORTH_NS / 1e6:g} ms")
         if found == ALIKE:
-            return self._usual(f"another for {of} is predicted to gain less than {1 - GAIN:.0%}")
-        made = self._compiled(short, lambda _: None)
+            return self._usual(f"one for {of} is predicted to gain too little")
         why = f"one for {of}: tiles of more rows, or workers for them, would have little to do"
         return Variant(made.executable, made.request, why)
 
@@ -112,28 +113,32 @@ class Variants:
         return self._known[key]
 
     def _predicted(self, short: Mapping[str, int], extents: Mapping[str, int]) -> str:
-        def taken_ns(price: Price) -> float:
-            return price(extents, self._workers).get(PREDICTED, 0.0)
+        def taken(price: Price, place: Place) -> tuple[float, int]:
+            ns = price(extents, self._workers).get(PREDICTED, 0.0)
+            return ns, place(extents, self._workers).peak_bytes
 
-        usual_ns = taken_ns(self.usual.executable.artifact.price)
+        usual = self.usual.executable.artifact
+        usual_ns, usual_bytes = taken(usual.price, usual.place)
         if usual_ns < WORTH_NS:
             return BRIEF
 
-        def look(price: Price) -> None:
-            if taken_ns(price) > GAIN * usual_ns:
-                raise _NotFaster
+        def look(price: Price, place: Place) -> None:
+            ns, peak_bytes = taken(price, place)
+            if ns > (SAME if peak_bytes <= LESS * usual_bytes else GAIN) * usual_ns:
+                raise _NotBetter
 
         try:
             self._compiled(short, look)
-        except _NotFaster:
+        except _NotBetter:
             return ALIKE
-        return FASTER
+        return BETTER
 
-    def _compiled(self, short: Mapping[str, int], look: Look) -> Variant:
+    def _compiled(self, short: Mapping[str, int], look: Look | None = None) -> Variant:
         key = tuple(sorted(short.items()))
-        if key in self._made:
-            look(self._made[key].executable.artifact.price)
-        else:
+        if key in self._made and look is not None:
+            artifact = self._made[key].executable.artifact
+            look(artifact.price, artifact.place)
+        if key not in self._made:
             self._made[key] = self._make(short, look)
         return self._made[key]
 

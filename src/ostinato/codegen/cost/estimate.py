@@ -250,7 +250,8 @@ class _Walk:
         tiles, inner = middle(kernel.parallel, point)
         self.needed.enter(kernel.parallel)
         rounds = -(-tiles // self.workers)
-        together = max(1, self.workers // max(1, tiles)) if kernel.along else 1
+        steps = middle(kernel.along, inner)[0] if kernel.along else 1
+        together = max(1, min(steps, self.workers // max(1, tiles)))
         return rounds * (start + self.trees(kernel.body, inner) / together)
 
     def trees(self, trees: Sequence[Tree], point: Point) -> float:

@@ -179,8 +179,7 @@ class Leaves:
 
         Elements that are moved ``again`` so often come from the nearest level after the first time,
         and those that the same kernel has computed, a tile at a time, from the second at most. What
-        a worker keeps for itself is all of a tile already. Of rows that are partly used whole
-        vectors come from far.
+        a worker keeps for itself is all of a tile already.
         """
         storage, nearest = self.storage[tensor], self.cost.profile.byte_ns[0]
         if storage.place == "register":
@@ -188,18 +187,7 @@ class Leaves:
         rate = self.cost.move_ns(self.bytes(storage, point))
         if tensor in self.near and storage.place != "local":
             rate = min(rate, self.cost.profile.byte_ns[1])
-        far = (rate - nearest) * self.beside(storage, point)
-        return elements * ITEM_BYTES[storage.dtype] * (nearest + far / again)
-
-    def beside(self, storage: Storage, point: Point) -> float:
-        """How many numbers come with each one that is used, as rows are stored."""
-        if not storage.axes:
-            return 1.0
-        last = storage.axes[-1]
-        used, stored = size_at(last, point), max(1, evaluate(last.pad, point))
-        if not 0 < used < stored:
-            return 1.0
-        return min(stored, self.cost.vectors(used, storage.dtype)) / used
+        return elements * ITEM_BYTES[storage.dtype] * (nearest + (rate - nearest) / again)
 
     def beyond(self, tensor: str, elements: float, point: Point) -> float:
         """What moving takes longer than from the level that products are measured in."""

@@ -345,7 +345,7 @@ def _fits(axis: Axis, s: Statement, plan: Plan) -> bool:
     if axis.index in s.reduced or dims_of(axis.size) & s.reduced:
         return False  # a sum of several tiles has slots for the rows of all of them
     stored = plan.storage[s.name].axes
-    if any(a.index == axis.index and a.pad != axis.pad for a in stored):
+    if any(a.index == axis.index and not _has_slots(a, axis) for a in stored):
         return False
     return all(_load_fits(axis, x, plan) for _, value in s.clauses for x in loads(value))
 
@@ -357,6 +357,13 @@ def _load_fits(axis: Axis, load: Load, plan: Plan) -> bool:
     for slot, at in zip(plan.storage[load.tensor].axes, load.axes, strict=True):
         if axis.index not in dims_of(at):
             continue
-        if at != expr(axis.index) or slot.pad != axis.pad:
+        if at != expr(axis.index) or not _has_slots(slot, axis):
             return False
     return True
+
+
+def _has_slots(stored: Axis, axis: Axis) -> bool:
+    """Whether an axis is stored with all its slots, and some between steps perhaps."""
+    return stored.pad == axis.pad or (
+        stored.pad.is_const and axis.pad.is_const and stored.pad.const > axis.pad.const
+    )

@@ -13,6 +13,7 @@ from ostinato.codegen.masks.dead_rows import dead_rows
 from ostinato.codegen.masks.early_exits import early_ends
 from ostinato.codegen.masks.first_products import beginnings
 from ostinato.codegen.masks.guards import guards
+from ostinato.codegen.memory.apart import steps_apart
 from ostinato.codegen.memory.coalesce import coalesced
 from ostinato.codegen.memory.reuse import check_storage, prover, tightened
 from ostinato.codegen.memory.storage import Storage, input_storage, place_tensors, scratches
@@ -135,6 +136,9 @@ def _placed(
     run.made("proof of storage", storage)
     trees, storage = run.optional(
         "shared places", (trees, storage), coalesced, trees, storage, deps, proofs, outputs
+    )
+    storage = run.optional(
+        "steps apart", storage, steps_apart, storage, statements, outputs | held, options.target
     )
     return trees, storage | run.made("scratch", scratches(found.trees, statements))
 
