@@ -64,6 +64,19 @@ def test_a_function_of_special_values_is_numpys(dtype: str) -> None:
             same(found[name], np.asarray(value), RELATIVE[dtype])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_function_of_one_number_is_that_of_many(dtype: str) -> None:
+    """NumPy has other code for an exponent that is one number: ``(-inf) ** 0.5`` is infinite."""
+    points = special(dtype)
+    x, y = (a.ravel() for a in np.meshgrid(points, points))
+    t = ot.dims("t")
+    one = functions(ot, *(ot.input(n, (), dtype, over=t) for n in "xy"))
+    many = functions(ot, *(ot.input(n, x.shape, dtype) for n in "xy"))
+    found, expected = (ot.Program(**each).interpret(x=x, y=y) for each in (one, many))
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, name)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
 def test_an_operator_of_extreme_integers_is_numpys(dtype: str) -> None:
     ends = np.iinfo(dtype)

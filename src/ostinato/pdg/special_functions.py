@@ -73,7 +73,8 @@ def right_shift(x: Array, by: Array) -> Array:
 def power(x: Array, y: Array) -> Array:
     """``x ** y``; of integers to a negative power the quotient towards 0, and 0 of 0."""
     if x.dtype.kind != "i":
-        return np.asarray(np.power(x, y))
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        return np.power(x, np.atleast_1d(y)).reshape(shape)  # NumPy takes roots for one number
     whole = np.power(x, np.maximum(y, 0))
     odd = np.where(y % 2 == 1, -1, 1)
     part = np.where(x == 1, 1, np.where(x == -1, odd, 0))
