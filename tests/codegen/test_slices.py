@@ -95,3 +95,33 @@ def test_a_fold_over_a_matrix_adds_vectors_slice_by_slice() -> None:
     stored = assert_right(p, {"I": 2}).storage
     assert [str(a.index) for a in stored["s_part"].axes] == ["h_s", "k"]
     assert [str(a.index) for a in stored["s_part_2"].axes] == ["k"]
+
+
+def grid(size: int, is_turned: bool = True) -> Builder:
+    """A matrix that mixes with its transpose at every step, or stays by itself."""
+    p = Builder("t", {"h": size, "k": size})
+    t, h, k = p.d["t"], p.a["h"], p.a["k"]
+    p.add("w", "t", "h k", 0.0, lanes="")
+    other = p("w", k, h) if is_turned else p("w")
+    p.add("v", "t", "h k", p("w") * 0.5 + other * 0.3, lanes="")
+    before: Cases = [(equal(t, 0), number(h) * 0.1 + number(k)), (ALWAYS, p("v", t=t - expr(1)))]
+    p.add("w", "t", "h k", before, lanes="")
+    p.add("s", "t", "h k", p("w") * p("w"), over="h k t", lanes="")
+    p.outputs = ["s"]
+    return p
+
+
+def test_the_steps_of_a_loop_around_large_arrays_are_shared_out() -> None:
+    planned = assert_right(grid(16), {"T": 5})
+    assert "[s|s|]" in order(planned.driver, planned)
+
+
+def test_small_arrays_stay_in_a_loop_of_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_cpu, "CPU", replace(CPU, shared_elements=16 * 16))
+    planned = assert_right(grid(16), {"T": 5})
+    assert "s" not in order(planned.driver, planned)
+
+
+def test_a_loop_that_is_cut_as_a_whole_has_no_barriers_inside() -> None:
+    planned = assert_right(grid(16, is_turned=False), {"T": 5})
+    assert "[" not in order(planned.driver, planned)

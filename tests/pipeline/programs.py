@@ -54,6 +54,16 @@ def crowd() -> ot.Program:
     return ot.Program(place=place, spread=spread)
 
 
+def grid(size: int = 256) -> ot.Program:
+    """Heat on a torus: every row of a step needs its neighbours of the step before."""
+    t = ot.dims("t")
+    x = ot.recurrent("x", (size, size), over=t)
+    beside = ot.roll(x, 1, 0) + ot.roll(x, -1, 0) + ot.roll(x, 1, 1) + ot.roll(x, -1, 1)
+    x[0] = ot.random.normal((size, size))
+    x[t + 1] = x + 0.1 * (beside - 4.0 * x)
+    return ot.Program(last=x[t.size - 1])
+
+
 SMALL: dict[str, tuple[Callable[[], ot.Program], dict[str, int]]] = {
     "normalised": (normalised, {"B": 70, "T": 9}),
     "shared_weight": (shared_weight, {"B": 70, "T": 5, "I": 4}),

@@ -23,7 +23,7 @@ from ostinato.compiler.compiled import Compiled
 from ostinato.runtime.run.blocking_pool import Entry, Workers
 from ostinato.runtime.run.executor import Executable
 from ostinato.runtime.run.spinning_pool import HELD, Post
-from tests.pipeline.programs import SMALL, reinforce
+from tests.pipeline.programs import SMALL, grid, reinforce
 from tests.returned import all_returned
 
 Outputs = dict[str, npt.NDArray[np.float32]]
@@ -32,6 +32,7 @@ SIZES = {
     "shared_weight": {"B": 530, "T": 5, "I": 4},
     "crowd": {"B": 530, "T": 6},
     TRAINING: {"B": 530, "T": 12, "I": 2},
+    "grid": {"T": 9},
 }
 NAMES = tuple(SIZES)
 PAUSES = (0.0, 0.0, 0.0, 0.0, 2e-4, 2e-3)
@@ -39,8 +40,8 @@ PAUSES = (0.0, 0.0, 0.0, 0.0, 2e-4, 2e-3)
 
 @cache
 def program(name: str) -> Compiled:
-    if name == TRAINING:
-        return reinforce().compile(threads=2)
+    if name not in SMALL:
+        return {TRAINING: reinforce, "grid": grid}[name]().compile(threads=2)
     return SMALL[name][0]().compile(widths={"b": 32}, threads=2)
 
 

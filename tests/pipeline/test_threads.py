@@ -8,7 +8,7 @@ import pytest
 
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.compiler.compiled import Compiled
-from tests.pipeline.programs import SMALL, reinforce
+from tests.pipeline.programs import SMALL, grid, reinforce
 
 Outputs = dict[str, npt.NDArray[np.float32]]
 
@@ -68,6 +68,18 @@ def test_the_threads_of_a_compilation_do_not_change_results(name: str) -> None:
     make, extents = SMALL[name]
     alone = make().compile(widths={"b": 32}, threads=1)(seed=3, **extents)
     assert_same_bits(alone, run_with(tiled(name, 32), 2, seed=3, **extents))
+
+
+def test_rows_of_a_grid_are_shared_out_at_every_step() -> None:
+    program = grid()
+    run, sizes = program.compile(threads=2), {"T": 7, "seed": 1}
+    shared = [x for x in run.explain(T=7).schedule.splitlines() if x.startswith("    k")]
+    assert len(shared) == 2 and all("in slices" in x for x in shared)
+    first, *others = (run_with(run, n, **sizes) for n in (1, 2, 3, 5, 2))
+    for other in others:
+        assert_same_bits(first, other)
+    small, expected = grid(96), grid(96).interpret(**sizes)["last"]
+    np.testing.assert_allclose(small.compile(threads=2)(**sizes)["last"], expected, 1e-4, 1e-5)
 
 
 @pytest.mark.xdist_group("reinforce")

@@ -14,7 +14,7 @@ from ostinato.codegen.ir.tree import Kernel, computed, leaves
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.kernel_partition import calls
 from ostinato.codegen.planning.planned import Plan, Port
-from ostinato.pdg.index import Expr, product
+from ostinato.pdg.index import Expr, expr, product
 
 
 def interface(plan: Plan) -> Interface:
@@ -25,7 +25,7 @@ def interface(plan: Plan) -> Interface:
         tensors=tensors,
         inputs=tuple(_field(plan, p) for p in plan.inputs if _has_memory(plan, p)),
         outputs=tuple(_field(plan, p) for p in plan.outputs),
-        tiles=tuple(map(_tiles, (k for k in plan.kernels if k.parallel))),
+        tiles=tuple(map(_items, (k for k in plan.kernels if k.is_shared))),
         streamed=_streamed(plan),
         late=_late(plan),
         calls=python_calls(plan),
@@ -59,8 +59,10 @@ def _together(plan: Plan) -> Iterator[tuple[str, ...]]:
         yield tuple(sorted(n for n in owners if plan.storage[n].place in ("global", "local")))
 
 
-def _tiles(kernel: Kernel) -> Expr:
+def _items(kernel: Kernel) -> Expr:
     """How many workers a kernel can employ."""
+    if kernel.sliced:
+        return expr(max(kernel.slices, default=1))
     spans = [s for s in (kernel.parallel, kernel.along) if s]
     return product(s.hi - s.lo for s in spans)
 

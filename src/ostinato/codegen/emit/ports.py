@@ -89,8 +89,8 @@ class Interface:
     """The entry point's view of the arena.
 
     ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
-    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
-    ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
+    iterations or slices that workers share, per kernel; ``streamed`` the dim of the published loop,
+    if any; ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
     Where addresses are checked, ``areas`` are those of the entries, ``together`` the tensors that
     each kernel accesses. Behind the entries stand ``walk_words``.
     """

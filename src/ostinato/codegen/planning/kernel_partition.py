@@ -2,11 +2,11 @@
 
 A parallel loop is one kernel that workers run for the tiles that they claim; a run of trees
 without parallel work is kernels of one worker, and kernels of which workers compute slices. A
-sequential loop around parallel work, and a published one that hosts other loops, is a loop of the
-driver; so is one with more statements than one kernel should have. A barrier stands before a call
-that conflicts with one since the last barrier, and at the end of every loop body with parallel work
-or published records. The outermost loops over the first dim of an output are published: their
-iterations complete records.
+sequential loop around parallel work, or around much work in slices, and a published one that hosts
+other loops, is a loop of the driver; so is one with more statements than one kernel should have. A
+barrier stands before a call that conflicts with one since the last barrier, and at the end of every
+loop body with shared work or published records. The outermost loops over the first dim of an output
+are published: their iterations complete records.
 
 What stands between two barriers is a phase: items that workers claim. Nothing in a phase needs
 anything else in it, but for what belongs together: the serial steps, the kernels that run in the
@@ -150,7 +150,7 @@ class _Driver:
         run: list[Tree] = []
         for tree in trees:
             published = isinstance(tree, Loop) and not outer and tree.dim in self.published
-            if not isinstance(tree, Loop) or not is_driven(tree, published):
+            if not isinstance(tree, Loop) or not self.drives(tree, published):
                 run.append(tree)
                 continue
             out += self.serial(run, outer)
@@ -161,6 +161,10 @@ class _Driver:
                 body = self.steps(tree.body, (*outer, tree.dim))
                 out.append(DriverLoop(tree.span, tree.reverse, published, tuple(body)))
         return out + self.serial(run, outer)
+
+    def drives(self, loop: Loop, published: bool) -> bool:
+        """Whether a loop belongs to the driver, so that workers can share its steps."""
+        return is_driven(loop, published) or (self.slicer is not None and self.slicer.shares(loop))
 
     def serial(self, run: Sequence[Tree], outer: tuple[Dim, ...]) -> list[Step]:
         """Kernels of one worker, and those of which workers compute slices."""
@@ -312,8 +316,7 @@ def drive(
     readers: dict[str, list[Dep]] = {}
     for d in deps:
         readers.setdefault(storage[d.tensor].owner, []).append(d)
-    sliced = "slices" not in passes.without and any(map(has_parallel, trees))
-    slicer = Slicer(statements, storage, target) if sliced else None
+    slicer = _slicer(trees, Slicer(statements, storage, target), passes)
     driver = _Driver(statements, storage, readers, frozenset(published), slicer)
     steps = driver.guarded(driver.steps(trees, ()), set())
     kernels = list(driver.kernels)
@@ -323,6 +326,18 @@ def drive(
         for number, body in zip(chain, bodies, strict=True):
             kernels[number] = replace(kernels[number], slices=tuple(islice(left, len(body))))
     return Driven(tuple(kernels), tuple(driver.accesses), tuple(steps))
+
+
+def _slicer(trees: Sequence[Tree], slicer: Slicer, passes: Passes) -> Slicer | None:
+    """What cuts arrays, in a program that has work for several workers."""
+    if "slices" in passes.without:
+        return None
+    is_shared = any(map(has_parallel, trees))
+    return slicer if is_shared or any(map(slicer.shares, _loops(trees))) else None
+
+
+def _loops(trees: Sequence[Tree]) -> Iterator[Loop]:
+    return (t for t in trees if isinstance(t, Loop))
 
 
 def _sliced(steps: Sequence[Step], kernels: Sequence[Kernel]) -> Iterator[tuple[int, ...]]:

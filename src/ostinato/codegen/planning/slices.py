@@ -23,6 +23,7 @@ from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Expr, expr
 
 REPEATED = 4  # how often a loop around runs, at least
+MEETING = 4  # times the work that is shared elsewhere, where workers would meet for it alone
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,14 @@ class Slicer:
             (number % 2 == 1, tuple(p.tree for p in pieces if p.group == number))
             for number in numbers
         ]
+
+    def shares(self, loop: Loop) -> bool:
+        """Whether workers share the steps of a loop that cannot be cut, nor a part of it."""
+        if any(map(self.is_cut, self.apart([loop]))):
+            return False
+        cut = (t for is_sliced, trees in self.groups(loop.body) if is_sliced for t in trees)
+        is_much = sum(map(self.work, cut)) >= MEETING * self.target.shared_elements
+        return is_much or any(self.shares(t) for t in loop.body if isinstance(t, Loop))
 
     def is_small(self, piece: Piece, pieces: Sequence[Piece]) -> bool:
         return (
