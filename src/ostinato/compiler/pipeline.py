@@ -201,7 +201,7 @@ def _emitted(
 
     ``making`` gets functions as they come.
     """
-    from ostinato.codegen.emit.generated_module import STAMPS, functions, printed, units
+    from ostinato.codegen.emit.generated_module import STAMPS, Written, functions, printed
 
     made: list[Function] = []
     write = plan.target.writer()
@@ -215,7 +215,7 @@ def _emitted(
 
         check(made, plan.target.names() | {*SUFFIX.values(), *STAMPS})
     whole = options.passes.made("loop IR", tuple(made))
-    later = options.passes.made("LLVM", partial(units, plan.target, whole))
+    later = options.passes.made("LLVM", Written(plan, whole))
     return printed(plan, whole), tuple(map(plan.target.text, whole)), later
 
 

@@ -54,6 +54,21 @@ def units(target: Target, made: Iterable[Function]) -> Iterator[Unit]:
     return target.writer()(made)
 
 
+class Written:
+    """The units of a plan; it is pickled without its functions, which the plan gives again."""
+
+    def __init__(self, plan: Plan, made: Iterable[Function] | None = None) -> None:
+        """Keep the functions of a plan if they are written already."""
+        self.plan, self.made = plan, made
+
+    def __call__(self) -> Iterator[Unit]:
+        """Write them."""
+        return units(self.plan.target, functions(self.plan) if self.made is None else self.made)
+
+    def __reduce__(self) -> tuple[type[Written], tuple[Plan]]:
+        return Written, (self.plan,)
+
+
 @dataclass(frozen=True, slots=True)
 class Profiled:
     """A driver that writes a log, and what the slots and marks of the log stand for.
