@@ -335,7 +335,7 @@ class Driver:
         kernel = self.plan.kernels[number]
         names = (*self.plan.extents, *(dims[d] for d in kernel.outer))
         own = (Name(LOCAL), Name(KEY), Constant(self.first[number]))
-        integers = Tuple((*own, *map(Name, names), *parts))
+        integers = Tuple((*own, *map(Name, names), *parts, *map(Constant, kernel.streams)))
         invoked = call("invoke", item("kernels", number), ARENA, OFFSETS, integers)
         self.out.do(invoked, kernel.name)
         self.stamp(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import keyword
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -181,6 +181,7 @@ class Function:
     names: Names
     dims: dict[Dim | Extent, str]
     slices: int = 0  # that the parts of workers consist of, in the tree that is written
+    streams: Mapping[int, str] = field(default_factory=dict[int, str])  # of draws: arguments
     along: Span | None = None  # of the loop whose steps are shared out
     walks: tuple[Walk, ...] = ()  # that tell where they are
     steps: dict[int, str] = field(default_factory=dict[int, str])  # variables: see `arrivals`
@@ -270,7 +271,8 @@ class Body:
     hoisted: list[Let] = field(default_factory=list[Let])  # what stands before the loops
 
     def scope(self, out: Block) -> Scope:
-        return Scope(out, self.function.names.fresh, self.function.dims, load=self.read, key=KEY)
+        of = self.function
+        return Scope(out, of.names.fresh, of.dims, load=self.read, key=KEY, streams=of.streams)
 
     def base(self, tensor: str, still: list[Part]) -> Expression:
         """The hoisted start of the elements that one load reads in the leaf's loops."""

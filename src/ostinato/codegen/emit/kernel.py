@@ -119,7 +119,10 @@ def emit_kernel(
     for dim in dims_of_trees(kernel, plan):
         dims[dim] = names.fresh(dim.name)
     places, entries = table.places(number), len(table.entries)
-    function = Function(plan, number, places, entries, names, dims, along=kernel.along)
+    streams = {stream: names.fresh("stream") for stream in kernel.streams}
+    function = Function(
+        plan, number, places, entries, names, dims, streams=streams, along=kernel.along
+    )
     told = walks_of(plan)
     function.walks = tuple(s for s in told if s.kernel == number)
     function.steps = {s.number: names.fresh(f"block_{s.tensor}") for s in function.walks}
@@ -132,7 +135,8 @@ def emit_kernel(
     emit_ends(function, body)
     blocks = prologue(function)
     parts = (PART, PARTS) if kernel.sliced or kernel.along else ()
-    integers = (LOCAL, KEY, ENTRY, *plan.extents, *(dims[d] for d in kernel.outer), *parts)
+    outer = (dims[d] for d in kernel.outer)
+    integers = (LOCAL, KEY, ENTRY, *plan.extents, *outer, *parts, *streams.values())
     arrays = Tuple((call("carray", "memory", 1), call("carray", "table", 1)))
     return LoopFunction(
         name=kernel.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -79,6 +79,7 @@ class Scope:
     shared: frozenset[Value] = frozenset()
     load: Callable[[Load, Scope], Expression] = field(default=lambda load, scope: Name("?"))
     key: str = "key"  # the variable that holds the folded seed
+    streams: Mapping[int, str] = field(default_factory=dict[int, str])  # of draws: their variables
     few: bool = False  # whether this is done for few elements only
 
     def inner(self) -> Scope:
@@ -203,7 +204,8 @@ def _draw(value: Draw, scope: Scope) -> Expression:
     """Three coordinates ride in the counter; each further four make a key of their own."""
     words = [expression(e, scope.names) for e in value.point]
     first, rest = words[:3], words[3:]
-    key: tuple[Given, Given] = (scope.key, value.stream)
+    stream: Given = scope.streams.get(value.stream, value.stream)
+    key: tuple[Given, Given] = (scope.key, stream)
     while rest:
         chunk = [*rest[:4], *[Constant(0)] * 4][:4]
         rest = rest[4:]

@@ -166,7 +166,8 @@ class Kernel:
     arguments, like the extents in ``extents``. Of a ``sliced`` one workers compute
     parts of every array, along its outermost axis; ``slices`` gives for each tree of the body the
     number of equal slices that parts consist of. Where there are fewer tiles than workers, these
-    share out the steps of a tile ``along`` the dim of the loop that is the body.
+    share out the steps of a tile ``along`` the dim of the loop that is the body. The numbers of its
+    draws in ``streams`` are arguments too, so that kernels that differ in them only are one.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Kernel:
     sliced: bool = False
     along: Span | None = None
     slices: tuple[int, ...] = ()
+    streams: tuple[int, ...] = ()
 
     @property
     def is_shared(self) -> bool:

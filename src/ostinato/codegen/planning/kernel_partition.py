@@ -37,6 +37,7 @@ from ostinato.codegen.ir.tree import (
     leaves,
 )
 from ostinato.codegen.memory.storage import Storage, scratch
+from ostinato.codegen.planning.joined_nests import parts, streams_of
 from ostinato.codegen.planning.slices import Slicer
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.target import Target
@@ -176,6 +177,12 @@ class _Driver:
         out: list[Step] = []
         part: list[Tree] = []
         for tree in run:
+            apart = parts(tree, self.statements, self.storage)
+            if len(apart) > 1:
+                out += [self.call(tuple(part), outer, None, sliced)] if part else []
+                out += [self.part(each, outer, sliced) for each in apart]
+                part = []
+                continue
             if part and sum(map(_weight, part)) + _weight(tree) > LARGEST:
                 out.append(self.call(tuple(part), outer, None, sliced))
                 part = []
@@ -198,6 +205,13 @@ class _Driver:
         self.kernels.append(Kernel(f"k{number}", body, outer, span, sliced, along))
         self.accesses.append(self.access(body))
         return Call(number)
+
+    def part(self, tree: Tree, outer: tuple[Dim, ...], sliced: bool) -> Call:
+        """A call of a kernel that has many equal ones."""
+        call = self.call((tree,), outer, None, sliced)
+        streams = streams_of(tree, self.statements)
+        self.kernels[call.kernel] = replace(self.kernels[call.kernel], streams=streams)
+        return call
 
     def access(self, body: tuple[Tree, ...]) -> Access:
         writes: set[str] = set()

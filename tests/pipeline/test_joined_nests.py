@@ -1,0 +1,53 @@
+"""Many equal computations that share no array: one kernel is written, and called for each."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import nn, optim
+from ostinato.codegen.planning import joined_nests
+
+
+def deep(layers: int) -> ot.Program:
+    """Return the loss of a network in training."""
+    b, i = ot.dims("b i")
+    net = nn.MLP(8, [8] * layers, 8, over=i)
+    loss = (net(ot.input("x", (8,), over=b)) ** 2).sum(-1)[:, i].mean()
+    optim.Adam(1e-2).minimize(loss, net.parameters)
+    return ot.Program(loss=loss)
+
+
+def test_draws_of_equal_layers_are_one_kernel() -> None:
+    run = deep(10).compile()
+    kernels = [text for text in run.explain().kernels if "stream" in text]
+    assert len(kernels) == 11
+    units = {u.name: u.text for u in run.executable.artifact.units() if u.kind == "kernel"}
+    assert len({units[text.split("def ")[1].split("(")[0]] for text in kernels}) == 1
+
+
+def test_few_layers_draw_in_one_nest() -> None:
+    assert not any("stream" in text for text in deep(5).compile().explain().kernels)
+
+
+def test_results_are_those_of_one_nest(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
+    apart = deep(9).compile()(x=x, I=4, seed=2)["loss"]
+    monkeypatch.setattr(joined_nests, "MANY", 1000)
+    together = deep(9).compile(threads=3)(x=x, I=4, seed=2)["loss"]
+    assert np.array_equal(apart, together)
+    np.testing.assert_allclose(apart, deep(9).interpret(x=x, I=4, seed=2)["loss"], 1e-4)
+
+
+def test_what_reads_the_same_array_stays_in_one_nest() -> None:
+    t = ot.dims("t")
+    x = ot.input("x", (64, 64), over=t)
+    outputs = {f"y{k}": ot.exp(x[t] * float(k)) for k in range(1, 40)}
+    assert len(ot.Program(**outputs).compile().explain().kernels) == 2
+
+
+def test_a_stored_program_writes_its_units_again() -> None:
+    units = deep(3).compile().executable.artifact.units
+    again = pickle.loads(pickle.dumps(units))
+    assert [(u.name, u.text) for u in again()] == [(u.name, u.text) for u in units()]
