@@ -69,8 +69,10 @@ class Target:
     vector_functions: Callable[[], frozenset[str]] = field(repr=False)  # steps of a product
     text: Callable[[Function], str] = field(repr=False)
     """A function as source that people read."""
-    module: Callable[[str, Sequence[str], Sequence[Function]], str] = field(repr=False)
-    """The printed module of a title, names of extents, and functions."""
+    module: Callable[[str, Sequence[str], Sequence[Function], Sequence[str]], str] = field(
+        repr=False
+    )
+    """The printed module of a title, names of extents, functions, and their texts."""
     writer: Callable[[], Writer] = field(repr=False)
     digest: Callable[[], str] = field(repr=False)
     """What stands for primitives, libraries and the machine that code is made for."""

@@ -216,7 +216,8 @@ def _emitted(
         check(made, plan.target.names() | {*SUFFIX.values(), *STAMPS})
     whole = options.passes.made("loop IR", tuple(made))
     later = options.passes.made("LLVM", Written(plan, whole))
-    return printed(plan, whole), tuple(map(plan.target.text, whole)), later
+    texts = tuple(map(plan.target.text, whole))
+    return printed(plan, whole, texts), texts, later
 
 
 def _profiled(plan: Plan) -> Profiled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
+from ostinato.pdg.hashed_once import Keyed, hashed_once
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -19,8 +20,9 @@ from ostinato.pdg.index import (
 )
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Keyed):
     """``of >= 0`` or ``of == 0``."""
 
     of: Expr
@@ -32,8 +34,9 @@ class Compare:
         return f"{positive} {'>=' if self.kind == 'ge' else '=='} {negative}"
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Every:
+class Every(Keyed):
     """All conditions hold; ``Every(())`` is true."""
 
     of: tuple[Cond, ...]
@@ -42,8 +45,9 @@ class Every:
         return " and ".join(map(_inner, self.of)) or "True"
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Some:
+class Some(Keyed):
     """At least one condition holds; ``Some(())`` is false."""
 
     of: tuple[Cond, ...]
@@ -52,8 +56,9 @@ class Some:
         return " or ".join(map(_inner, self.of)) or "False"
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Negation:
+class Negation(Keyed):
     """The condition does not hold."""
 
     of: Cond

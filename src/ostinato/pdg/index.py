@@ -15,6 +15,8 @@ from functools import lru_cache
 from math import gcd
 from typing import assert_never, cast
 
+from ostinato.pdg.hashed_once import Keyed, hashed_once
+
 INNER_SERIALS = 10**8  # of dimensions inside of functions, which come before all declared ones
 _serial = itertools.count(INNER_SERIALS)
 
@@ -80,8 +82,9 @@ class Dim:
         return self.name
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class FloorDiv:
+class FloorDiv(Keyed):
     """``of // by`` rounded down; ``by`` is a positive integer."""
 
     of: Expr
@@ -102,8 +105,9 @@ class Mod:
         return f"({self.of}) % {self.by}"
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Extremum:
+class Extremum(Keyed):
     """``min`` or ``max`` of two or more expressions, sorted by text."""
 
     kind: str  # "min" | "max"
@@ -126,8 +130,9 @@ class Product:
 Atom = Dim | Extent | FloorDiv | Mod | Extremum | Product
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Expr:
+class Expr(Keyed):
     """``const + sum(coefficient * atom)``, canonical. Build with `expr` and the operators."""
 
     terms: tuple[tuple[Atom, int], ...]

@@ -30,12 +30,14 @@ def _text(function: Function) -> str:
     return numba_source.function(function)
 
 
-def _module(title: str, extents: Sequence[str], functions: Sequence[Function]) -> str:
+def _module(
+    title: str, extents: Sequence[str], functions: Sequence[Function], texts: Sequence[str]
+) -> str:
     from ostinato.codegen.cpu.numba_module import module
 
     kernels = [each.name for each in functions if not each.is_driver]
     table = f"KERNELS = ({''.join(f'{name}, ' for name in kernels)})\n"
-    return module(title, extents, kernels, "\n\n".join([*map(_text, functions), table]))
+    return module(title, extents, kernels, "\n\n".join([*texts, table]))
 
 
 def _writer() -> Writer:

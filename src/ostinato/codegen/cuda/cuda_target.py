@@ -35,7 +35,9 @@ def _text(function: Function) -> str:
     return text(function)
 
 
-def _module(title: str, extents: Sequence[str], functions: Sequence[Function]) -> str:
+def _module(
+    title: str, extents: Sequence[str], functions: Sequence[Function], _: Sequence[str]
+) -> str:
     from ostinato.codegen.cuda.cuda_module import module
 
     return module(title, extents, functions)

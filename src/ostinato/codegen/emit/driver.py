@@ -103,8 +103,13 @@ def emit_driver(
     reserved: frozenset[str],
     stamps: Stamps | None = None,
     kind: type[Driver] | None = None,
+    first: tuple[int, ...] | None = None,
 ) -> Function:
-    """Return the function that every worker runs; with stamps it fills a log."""
+    """Return the function that every worker runs; with stamps it fills a log.
+
+    ``first`` are the kernels' entries in the offset table, if they are known.
+    """
+    first = offset_table(plan).first if first is None else first
     out = Block()
     log: dict[str, Kind] = {LOG: "int64[::1]"} if stamps else {}
     types: dict[str, Kind] = {**PARAMETERS, **log, **dict.fromkeys(plan.extents, "int64")}
@@ -116,7 +121,7 @@ def emit_driver(
     if stamps:
         out.let(OWN, binary("*", "tid", item(LOG, SIZE)))
         out.do(call("begin", LOG, OWN))
-    (kind or Driver)(plan, offset_table(plan).first, names, out, stamps).whole()
+    (kind or Driver)(plan, first, names, out, stamps).whole()
     about = "Every worker runs this, and claims items of each phase; `rest` waits for its end."
     return Function(
         ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True,

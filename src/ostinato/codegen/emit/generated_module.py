@@ -27,7 +27,7 @@ def emit(plan: Plan, title: str = "") -> str:
 
     Importing it under a name in ``sys.modules`` compiles ``main``, which each worker calls.
     """
-    return printed(plan, tuple(functions(plan)), title)
+    return printed(plan, tuple(functions(plan)), title=title)
 
 
 def functions(plan: Plan) -> Iterator[Function]:
@@ -35,7 +35,7 @@ def functions(plan: Plan) -> Iterator[Function]:
     reserved, table = _reserved(plan), offset_table(plan)
     for k in range(len(plan.kernels)):
         yield emit_kernel(plan, k, table, reserved)
-    yield emit_driver(plan, reserved)
+    yield emit_driver(plan, reserved, first=table.first)
 
 
 def _reserved(plan: Plan) -> frozenset[str]:
@@ -44,9 +44,12 @@ def _reserved(plan: Plan) -> frozenset[str]:
     return plan.target.names() | frozenset(k.name for k in plan.kernels) | taken
 
 
-def printed(plan: Plan, made: Sequence[Function], title: str = "") -> str:
-    """The functions of a plan as a module of Numba source."""
-    return plan.target.module(title, plan.extents, made)
+def printed(
+    plan: Plan, made: Sequence[Function], texts: Sequence[str] | None = None, title: str = ""
+) -> str:
+    """The functions of a plan as a module of Numba source; their ``texts`` may be known."""
+    texts = tuple(map(plan.target.text, made)) if texts is None else texts
+    return plan.target.module(title, plan.extents, made, texts)
 
 
 def units(target: Target, made: Iterable[Function]) -> Iterator[Unit]:

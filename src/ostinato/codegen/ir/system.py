@@ -17,12 +17,14 @@ from typing import Literal, assert_never
 
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar, only_zeros, spelled
+from ostinato.pdg.hashed_once import Keyed, hashed_once
 from ostinato.pdg.index import Dim, Expr
 from ostinato.pdg.node import Dtype, Node
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Keyed):
     """A spatial axis of a statement: ``0 <= index < size``, stored with ``pad`` slots.
 
     ``size`` may mention extents and dims (a slice that grows with the point, a ragged last tile);
@@ -78,8 +80,9 @@ class Pick:
 Clamp = Literal["", "dims", "all"]  # no index, those of dims, those of axes too
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Load:
+class Load(Keyed):
     """An element of a tensor: one index per dim and per axis of the tensor, in its order.
 
     ``clamp`` names the indices that may leave the tensor at points whose value nobody demands: they
@@ -96,8 +99,9 @@ class Load:
     picks: tuple[Pick, ...] = ()
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Keyed):
     """An elementwise function of `ostinato.pdg.functions`; ``cast`` converts to ``dtype``."""
 
     fn: str

@@ -60,7 +60,8 @@ class Scheduler:
         forced = self.forced(items, done)
         last = self.points - self.many()
         headers: list[Heading] = [item.preferred(forced, last) for item in items]
-        of = {u.name: k for k, item in enumerate(items) for u in item.units}
+        names = [[u.name for u in item.units] for item in items]
+        of = {name: k for k, own in enumerate(names) for name in own}
         edges = [
             Edge(of[d.producer.name], of[d.consumer.name], d)
             for d in deps
@@ -71,18 +72,22 @@ class Scheduler:
         for k, own in leaving.items() if self.spreads else ():
             headers[k] = own
         rules = Rules[Heading](_merge, _allows, cache(partial(self.sizes.history, done=done)))
+        groups = cluster(headers, edges, rules)
+        group_of = {u: g for g, (_, ks) in enumerate(groups) for k in ks for u in names[k]}
+        inside: list[list[Dep]] = [[] for _ in groups]
+        for d in deps:
+            if (group := group_of[d.consumer.name]) == group_of[d.producer.name]:
+                inside[group].append(d)
         out: list[Tree] = []
-        for header, numbers in cluster(headers, edges, rules):
+        for (header, numbers), own in zip(groups, inside, strict=True):
             members = [u for k in numbers for u in items[k].units]
-            out += self.group(header, members, deps, done)
+            out += self.group(header, members, own, done)
         return tuple(out)
 
     def group(
-        self, header: Heading, units: list[Unit], deps: Sequence[Dep], done: frozenset[Dim]
+        self, header: Heading, units: list[Unit], inside: Sequence[Dep], done: frozenset[Dim]
     ) -> tuple[Tree, ...]:
-        """One loop, or the leaves of one straight run."""
-        names = {u.name for u in units}
-        inside = [d for d in deps if d.consumer.name in names and d.producer.name in names]
+        """One loop, or the leaves of one straight run, with the dependences inside of it."""
         if not isinstance(header, Header):
             return leaf_nodes(units, inside, self.sizes, self.target.keeps_parts)
         kept = [same for d in inside if (same := d.at_same(header.dim)) is not None]

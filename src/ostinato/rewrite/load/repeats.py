@@ -21,6 +21,7 @@ from ostinato.rewrite.terms.signature import SIGNATURE
 
 MANY = 8  # copies, of which one may be left as it is
 LEAST = 4  # nodes of a part: even smaller ones are no layers
+SAMPLES = (1, 8)  # of a period: what is no period is seen at few places
 Fact = tuple[str, int, Row]  # a relation, the place of the node in its rows, and the other cells
 Part = tuple[tuple[int, ...], ...]  # its copies: numbers of nodes, in the same order in each
 
@@ -145,10 +146,25 @@ def _token(names: Names, node: int) -> object:
     return operation.op, operation.fields, len(operation.kids), tuple(facts)
 
 
+def _may_reign(
+    tokens: np.ndarray[tuple[int], np.dtype[np.int64]], period: int, parts: int
+) -> bool:
+    """Whether as many samples in a row are equal as a stretch of one period has at least."""
+    step = max(1, period // parts)
+    other = np.flatnonzero(tokens[period::step] != tokens[:-period:step])
+    if not len(other):
+        return True
+    samples = (len(tokens) - period - 1) // step + 1
+    inner = int(np.diff(other).max(initial=0)) - 1
+    return max(int(other[0]), samples - 1 - int(other[-1]), inner) >= min(parts, period)
+
+
 def _runs(tokens: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[tuple[int, range]]:
     """Periods, and where they reign, chosen to cover the most."""
     found: list[tuple[int, int, int, int]] = []
     for period in range(LEAST, len(tokens) // 2 + 1):
+        if not all(_may_reign(tokens, period, parts) for parts in SAMPLES):
+            continue
         equal = np.concatenate(([False], tokens[period:] == tokens[:-period], [False]))
         edges = np.flatnonzero(equal[1:] != equal[:-1])
         for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
