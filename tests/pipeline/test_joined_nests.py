@@ -1,6 +1,7 @@
 """Many equal computations that share no array: one kernel is written, and called for each."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,3 +52,8 @@ def test_a_stored_program_writes_its_units_again() -> None:
     units = deep(3).compile().executable.artifact.units
     again = pickle.loads(pickle.dumps(units))
     assert [(u.name, u.text) for u in again()] == [(u.name, u.text) for u in units()]
+
+
+def test_certificates_hold(tmp_path: Path) -> None:
+    deep(8).compile().certificate(tmp_path / "c.json")
+    assert ot.verify_certificate(tmp_path / "c.json").holds

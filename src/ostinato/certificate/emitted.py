@@ -363,11 +363,15 @@ class _Reader:
     def invoked(
         self, here: Statement, called: Called, own: tuple[str, ...], parts: tuple[Expression, ...]
     ) -> None:
-        """The call of a kernel, which takes as many numbers as it is given."""
+        """The call of a kernel, which takes as many numbers as it is given.
+
+        The last ones may be constants: numbers of draws, of which the loops are compared.
+        """
         names = ("local", "key", "entry", *self.extents)
         read = (*self.extents, *self.loops, *own)
         first = _first_entry(here)
         numbers = (Name("local"), Name("key"), first, *map(Name, read), *parts)
+        numbers += _draws(here, len(numbers))
         wanted = call("invoke", word("kernels", called.number), "arena", "at", Tuple(numbers))
         if not isinstance(here, Do) or not same(here.call, wanted):
             raise refused(here, f"the schedule has `{wanted}`")
@@ -411,6 +415,16 @@ def _first_entry(call: Statement) -> Constant:
             return Constant(entry)
         case _:
             return Constant(0)
+
+
+def _draws(call: Statement, place: int) -> tuple[Constant, ...]:
+    """The constants that a call passes from a place on."""
+    match call:
+        case Do(Call("invoke", (_, _, _, Tuple(numbers)))):
+            given = [x for x in numbers[place:] if isinstance(x, Constant)]
+            return tuple(x for x in given if isinstance(x.value, int) and x.value >= 0)
+        case _:
+            return ()
 
 
 def _is_serial(item: Item) -> bool:

@@ -130,9 +130,16 @@ class Product:
 Atom = Dim | Extent | FloorDiv | Mod | Extremum | Product
 
 
+class _Asked(Keyed):
+    """Room for what is asked for often."""
+
+    __slots__ = ("_dims",)
+    _dims: frozenset[Dim]
+
+
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Expr(Keyed):
+class Expr(_Asked):
     """``const + sum(coefficient * atom)``, canonical. Build with `expr` and the operators."""
 
     terms: tuple[tuple[Atom, int], ...]
@@ -353,8 +360,18 @@ def _mentioned(atom: FloorDiv | Mod | Extremum | Product) -> frozenset[Dim | Ext
 
 def dims_of(value: ExprLike) -> frozenset[Dim]:
     """The dimensions that the expression mentions."""
+    e = value if isinstance(value, Expr) else expr(value)
+    try:
+        return e._dims
+    except AttributeError:
+        found = _dims(e)
+        object.__setattr__(e, "_dims", found)
+        return found
+
+
+def _dims(e: Expr) -> frozenset[Dim]:
     out: set[Dim] = set()
-    for atom, _ in value.terms if isinstance(value, Expr) else expr(value).terms:
+    for atom, _ in e.terms:
         if isinstance(atom, Dim):
             out.add(atom)
         elif not isinstance(atom, Extent):
@@ -369,7 +386,10 @@ def substitute(value: ExprLike, by: Substitution) -> Expr:
     """Replace dimensions or extents by expressions, all at once."""
     e = expr(value)
     table = cast("Mapping[Dim | Extent, Expr]", by)
-    if all(isinstance(atom, (Dim, Extent)) and atom not in table for atom, _ in e.terms):
+    for atom, _ in e.terms:
+        if not isinstance(atom, (Dim, Extent)) or atom in table:
+            break
+    else:
         return e
     total = expr(e.const)
     for atom, k in e.terms:

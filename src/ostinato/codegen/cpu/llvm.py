@@ -90,6 +90,7 @@ class Builder:
         found = self.block.find(text)
         if found is None:
             found = self.block.known[text] = self.made(kind, text)
+            self.block.parent.computed.add(text)
         return found
 
     def made(self, kind: Type, text: str) -> Value:

@@ -178,7 +178,7 @@ class Block:
 
     def find(self, text: str) -> Value | None:
         """What was computed by these words in this block or on every way to it."""
-        block: Block | None = self
+        block: Block | None = self if text in self.parent.computed else None
         while block is not None:
             found = block.known.get(text)
             if found is not None:
@@ -206,7 +206,10 @@ def _common(one: Block, other: Block) -> Block:
 class Function(Value):
     """A function: external until it has a block."""
 
-    __slots__ = ("args", "attributes", "blocks", "count", "linkage", "module", "name", "result")
+    __slots__ = (
+        *("args", "attributes", "blocks", "computed", "count", "linkage", "module", "name"),
+        "result",
+    )
 
     def __init__(
         self, module: Module, name: str, result: Type, args: Sequence[Type], *attributes: str
@@ -215,6 +218,7 @@ class Function(Value):
         self.module, self.name, self.result, self.attributes = module, name, result, attributes
         self.args = [Value(each, f"%a{k}") for k, each in enumerate(args)]
         self.blocks: list[Block] = []
+        self.computed: set[str] = set()  # words that some block knows
         self.linkage = ""
         self.count = 0
         module.globals[name] = self

@@ -11,7 +11,7 @@ rows. A dim outside ``lanes`` runs point by point.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
@@ -99,9 +99,16 @@ class Load(Keyed):
     picks: tuple[Pick, ...] = ()
 
 
+class _Read(Keyed):
+    """Room for what is read inside a value."""
+
+    __slots__ = ("_loads",)
+    _loads: tuple[Load, ...]
+
+
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Call(Keyed):
+class Call(_Read):
     """An elementwise function of `ostinato.pdg.functions`; ``cast`` converts to ``dtype``."""
 
     fn: str
@@ -152,12 +159,26 @@ def children(value: Value) -> tuple[Value, ...]:
             assert_never(unknown)
 
 
-def loads(value: Value) -> Iterator[Load]:
+def loads(value: Value) -> tuple[Load, ...]:
     """Every load inside a value, outermost first."""
-    if isinstance(value, Load):
-        yield value
-    for child in children(value):
-        yield from loads(child)
+    match value:
+        case Literal_() | Position() | Draw():
+            return ()
+        case Load(picks=()):
+            return (value,)
+        case Load(picks=picks):
+            return (value, *(x for pick in picks for x in loads(pick.at)))
+        case Call(args=args):
+            try:
+                return value._loads
+            except AttributeError:
+                found = tuple([x for each in args for x in loads(each)])
+                object.__setattr__(value, "_loads", found)
+                return found
+        case Choice(then=then, other=other):
+            return (*loads(then), *loads(other))
+        case unknown:
+            assert_never(unknown)
 
 
 Kind = Literal["input", "map", "fold", "matmul", "along", "host"]

@@ -97,6 +97,7 @@ class Places:
         self.affinities = Affinities()
         self.names: dict[Node, str] = {}
         self.taken: Counter[str] = Counter()
+        self.given: set[str] = set()  # the names
         self.frames: dict[Node, Frame] = {}
         self.sliced_draws = self._sliced_draws()
         self.cut = self._cut()
@@ -220,10 +221,11 @@ class Places:
             self.taken[base] += 1
             count = self.taken[base]
             name = base if count == 1 else f"{base}_{count}"
-            while name in self.names.values():
+            while name in self.given:
                 self.taken[base] += 1
                 name = f"{base}_{self.taken[base]}"
             self.names[node] = name
+            self.given.add(name)
         return self.names[node]
 
     def _axis(self, tag: str, place: int, part: int, size: Expr) -> Dim:

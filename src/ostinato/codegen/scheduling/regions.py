@@ -79,9 +79,9 @@ class Scheduler:
             if (group := group_of[d.consumer.name]) == group_of[d.producer.name]:
                 inside[group].append(d)
         out: list[Tree] = []
-        for (header, numbers), own in zip(groups, inside, strict=True):
+        for (header, numbers), between in zip(groups, inside, strict=True):
             members = [u for k in numbers for u in items[k].units]
-            out += self.group(header, members, own, done)
+            out += self.group(header, members, between, done)
         return tuple(out)
 
     def group(

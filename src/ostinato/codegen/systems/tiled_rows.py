@@ -48,11 +48,11 @@ class _Families:
     fixed: set[_Place] = field(default_factory=set[_Place])
 
     def find(self, place: _Place) -> _Place:
-        at = place
-        while (up := self.leader.get(at, at)) != at:
-            at = up
-        self.leader[place] = at
-        return at
+        passed = [place]
+        while (up := self.leader.get(passed[-1], passed[-1])) != passed[-1]:
+            passed.append(up)
+        self.leader |= dict.fromkeys(passed, passed[-1])
+        return passed[-1]
 
     def join(self, a: _Place, b: _Place) -> None:
         self.leader[self.find(a)] = self.find(b)

@@ -146,9 +146,7 @@ def _token(names: Names, node: int) -> object:
     return operation.op, operation.fields, len(operation.kids), tuple(facts)
 
 
-def _may_reign(
-    tokens: np.ndarray[tuple[int], np.dtype[np.int64]], period: int, parts: int
-) -> bool:
+def _may_reign(tokens: np.ndarray[tuple[int], np.dtype[np.int64]], period: int, parts: int) -> bool:
     """Whether as many samples in a row are equal as a stretch of one period has at least."""
     step = max(1, period // parts)
     other = np.flatnonzero(tokens[period::step] != tokens[:-period:step])
