@@ -88,11 +88,13 @@ def rejoined(
     Where tiles lie one after the other, such a position counts by itself: the last of the results
     are positions with their strides.
     """
+    if load.clamp or not any(isinstance(a, Mod) for e in load.axes for a, _ in e.terms):
+        return load.dims, load.axes, []
     dims, axes, whole = list(load.dims), list(load.axes), list[tuple[Expr, Expr]]()
     tiles, places = storage.strides[: len(dims)], storage.strides[len(dims) :]
     for (k, place), (i, slot) in itertools.product(enumerate(axes), enumerate(storage.slots)):
         atom = place.terms[0][0] if len(place.terms) == 1 else None
-        if not isinstance(atom, Mod) or place != _term(atom) or slot.kind != "full" or load.clamp:
+        if not isinstance(atom, Mod) or place != _term(atom) or slot.kind != "full":
             continue
         tile = (FloorDiv(atom.of, atom.by), 1)
         if tile in dims[i].terms and tiles[i] == places[k] * atom.by:

@@ -37,8 +37,15 @@ class Slot:
     extent: Expr
 
 
+class _Laid:
+    """Room for what every access asks for."""
+
+    __slots__ = ("_strides",)
+    _strides: tuple[Expr, ...]
+
+
 @dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(_Laid):
     """A tensor's place and row-major shape: its slots, then its axes by their ``pad``.
 
     "global": one copy in the arena; "local": one copy per worker; "register": a variable of the
@@ -66,7 +73,12 @@ class Storage:
     @property
     def strides(self) -> tuple[Expr, ...]:
         """Elements between neighbours along each stored axis, slots first."""
-        return _strides(self.shape)
+        try:
+            return self._strides
+        except AttributeError:
+            found = _strides(self.shape)
+            object.__setattr__(self, "_strides", found)
+            return found
 
     @property
     def elements(self) -> Expr:
@@ -74,7 +86,7 @@ class Storage:
         return product(self.shape)
 
 
-@lru_cache(maxsize=4096)  # every access asks, and few shapes differ
+@lru_cache(maxsize=4096)  # few shapes differ
 def _strides(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return tuple(product(shape[k + 1 :]) for k in range(len(shape)))
 

@@ -324,15 +324,14 @@ class LocalSearch:
         kids, best = self.choices.kids, self.best
         seen = set(kids[option])
         stack = list(seen)
-        while stack:
-            place = stack.pop()
-            if place == start:
-                return True
-            self.steps -= 1
-            fresh = [k for k in kids[best[place]] if k not in seen]
-            seen.update(fresh)
-            stack.extend(fresh)
-        return False
+        looked_at = 0
+        while stack and (place := stack.pop()) != start:
+            looked_at += 1
+            if fresh := [k for k in kids[best[place]] if k not in seen]:
+                seen.update(fresh)
+                stack += fresh
+        self.steps -= looked_at
+        return start in seen
 
     def _touch(self, key: int) -> None:
         """Note that a place or an item changes in this attempt."""

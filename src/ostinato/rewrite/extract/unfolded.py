@@ -101,6 +101,9 @@ class Unfolding:
     _places: dict[Place, int] = field(default_factory=dict[Place, int])
     _into: dict[int, int] = field(default_factory=dict[int, int])  # a class -> that it became
     _united: set[tuple[int, ENode]] = field(default_factory=set[tuple[int, ENode]])
+    _copied: dict[int, dict[int, list[ENode]]] = field(
+        default_factory=dict[int, dict[int, list[ENode]]]
+    )
 
     def __post_init__(self) -> None:
         given = self.given
@@ -138,8 +141,8 @@ class Unfolding:
 
     def _add(self, part: int, number: int, copy: Copy) -> list[tuple[int, int]]:
         """Classes of a copy; returns its classes of leaves without a meaning, and their nodes."""
-        given, scope = self.given, self.scopes[part]
-        moving = sorted(scope.inside - scope.shared)
+        given = self.given
+        moving = self._moving(part)
         of = dict(zip(moving, range(self._next, self._next + len(moving)), strict=True))
         self._next += len(of)
         for cls, mine in of.items():
@@ -147,12 +150,11 @@ class Unfolding:
             place = Place(part, number, cls)
             self._places[place] = mine
             made = self._classes.setdefault(mine, [])
-            for e in given.classes[cls]:
-                if scope.has(e) and self.keep(cls, e) and not self._is_meaningless(e):
-                    renamed = _renamed(e, copy, of)
-                    made.append((renamed, place, e))
-                    if why := given.origins.get((e.op, e.fields)):
-                        self._origins[renamed.op, renamed.fields] = why
+            for e in moving[cls]:
+                renamed = _renamed(e, copy, of)
+                made.append((renamed, place, e))
+                if why := given.origins.get((e.op, e.fields)):
+                    self._origins[renamed.op, renamed.fields] = why
         for one, other in copy.nodes.items():
             cls = given.node_class[one]
             self._nodes[other] = of.get(cls, cls)
@@ -162,6 +164,20 @@ class Unfolding:
         self._closed |= {other for one, other in copy.recurrences.items() if one in given.closed}
         operands = ((given.node_class[leaf], node) for leaf, node in copy.operands.items())
         return [(of.get(cls, cls), self.stands(part, number, node)) for cls, node in operands]
+
+    def _moving(self, part: int) -> dict[int, list[ENode]]:
+        """The classes of a part that are others in each copy, and what every copy has of them."""
+        if part not in self._copied:
+            scope = self.scopes[part]
+            self._copied[part] = {
+                cls: [
+                    e
+                    for e in self.given.classes[cls]
+                    if scope.has(e) and self.keep(cls, e) and not self._is_meaningless(e)
+                ]
+                for cls in sorted(scope.inside - scope.shared)
+            }
+        return self._copied[part]
 
     def _root(self, cls: int) -> int:
         while cls in self._into:

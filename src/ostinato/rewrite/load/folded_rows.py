@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cache, reduce
 
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.repeats import Fact, Names, Part, kinds_of, names_of, repeated_parts
@@ -173,6 +173,11 @@ def _is_carried_alike(loaded: Loaded, renaming: _Renaming) -> bool:
     """Whether loops carry the recurrences of both copies alike: a term may be legal in both."""
     recs = loaded.tables.recs
     name = {recs[r].name: recs[other].name for r, other in renaming.recurrences.items()}
+
+    @cache
+    def renamed(group: frozenset[tuple[str, int]]) -> set[tuple[str, int]]:
+        return {(name.get(n, n), k) for n, k in group}
+
     for (mine, case), chain in loaded.chains.items():
         if mine not in name:
             continue
@@ -180,8 +185,7 @@ def _is_carried_alike(loaded: Loaded, renaming: _Renaming) -> bool:
         if [(c.dim, c.sign) for c in chain] != [(c.dim, c.sign) for c in its]:
             return False
         for c, d in zip(chain, its, strict=True):
-            renamed = {(name.get(n, n), k) for n, k in c.group}
-            if d.group not in (c.group, renamed):
+            if d.group != c.group and d.group != renamed(c.group):
                 return False
     return True
 
