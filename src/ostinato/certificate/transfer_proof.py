@@ -1,7 +1,9 @@
 """The proof of transfers: what a kernel touches is in memory, and no more than has room there.
 
 At the extents of a layout, what a kernel touches between two arrivals follows from its loops and
-its reads alone. Transfers are done one after the other in the order of their issue. Then
+its reads alone: what is near the steps of its loops, and in a *round* the blocks that a leaf goes
+through from the first one on, at every step of the loop around it. Transfers are done one after the
+other in the order of their issue. Then
 
 - a block is touched only while it is in memory: it came back, and the arrival waited for that, or
   it is new: written wholly before it is read, by the only call that writes the history;
@@ -16,8 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
-from ostinato.certificate.order import Fill, Layout, Loop, Passage, Step, Tensor, Timeline, Transfer
+from ostinato.certificate.order import (
+    Fill,
+    Layout,
+    Loop,
+    Moment,
+    Passage,
+    Step,
+    Tensor,
+    Timeline,
+    Transfer,
+)
 from ostinato.certificate.slots import Misplaced
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr
 
@@ -36,12 +49,17 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """A history is touched in a call, some steps away from the loop that passes through it."""
+    """A history is touched in a call, some steps away from the loop that passes through it.
+
+    In a round a ``leaf`` touches all steps before the ``end``.
+    """
 
     place: int
     loop: Loop | None
     at: Expr
     writes: bool
+    leaf: tuple[Moment, ...] = ()
+    end: Expr | None = None
 
 
 def check_transfers(order: Timeline, layout: Layout, workers: int) -> int:
@@ -71,34 +89,50 @@ def _touches(
     order: Timeline, tensors: Mapping[str, Tensor], p: Passage, env: Mapping[Dim | Extent, int]
 ) -> Iterator[Touch]:
     """What is touched at every point; the points are all blocks that loops come to, in turn."""
-    accesses = list(_accesses(order, tensors, p, env))
-    if {a.place for a in accesses} != {*p.places} or [*p.places] != sorted({*p.places}):
-        raise Misplaced(f"a call touches `{p.tensor}` where nobody waits for it")
+    accesses, places = list(_accesses(order, tensors, p, env)), list[int]()
     others = any(
         _owner(tensors, name) == p.tensor and time[: len(p.call)] != p.call
         for name, time in _writers(order)
     )
     points = list[tuple[int, int]]()
-    for visit, place in enumerate(p.places):
+    for place in sorted({a.place for a in accesses}):
         here = [a for a in accesses if a.place == place]
-        steps = _steps(here, env)
-        is_first = not visit and not others and _begins(here)
-        writes = any(a.writes for a in here)
-        for block in dict.fromkeys(t // p.count for t in steps):
-            points.append((visit, block))
-            inside = _within(steps, block, p.count)
-            found = {
-                t // p.count
-                for low, high in (_reach(a, inside, env) for a in here)
-                for t in (
-                    *range(max(low, 0), min(high, p.steps - 1) + 1, p.count),
-                    min(high, p.steps - 1),
-                )
-                if t >= 0
-            }
-            yield Touch(frozenset(found), writes, is_first)
+        is_first = not places and not others and _begins(here)
+        for k, block, touch in _visited(here, p, env, is_first):
+            points.append((len(places) + k, block))
+            yield touch
+        places += [place] * (1 + sum(a.end is not None for a in here))
+    if (*places,) != p.places:
+        raise Misplaced(f"a call touches `{p.tensor}` where nobody waits for it")
     if (*points,) != p.points:
         raise Misplaced(f"`{p.tensor}` is not waited for at every block")
+
+
+def _visited(
+    accesses: Sequence[_Access], p: Passage, env: Mapping[Dim | Extent, int], is_first: bool
+) -> Iterator[tuple[int, int, Touch]]:
+    """What a tree touches at every block: what is near its loop, then a round for each leaf."""
+    steps, near = _steps(accesses, env), [a for a in accesses if a.end is None]
+    rounds, dim = [a for a in accesses if a.end is not None], accesses[0].loop
+    writes = any(a.writes for a in near)
+    for block, inside in groupby(steps, lambda t: t // p.count):
+        blocks = {
+            t // p.count
+            for low, high in (_reach(a, _within(steps, block, p.count), env) for a in near)
+            for t in (
+                *range(max(low, 0), min(high, p.steps - 1) + 1, p.count),
+                min(high, p.steps - 1),
+            )
+            if t >= 0
+        }
+        if near:
+            yield 0, block, Touch(frozenset(blocks), writes, is_first)
+        for t in inside if dim else ():
+            for k, a in enumerate(rounds):
+                assert a.end is not None and dim is not None, "a round ends"
+                end = min(evaluate(a.end, {**env, dim.dim: t}), p.steps)
+                for b in range(-(-end // p.count)):
+                    yield 1 + k, b, Touch(frozenset((*blocks, b)), False, False)
 
 
 def _within(steps: range, block: int, count: int) -> tuple[int, int]:
@@ -131,8 +165,12 @@ def _begins(accesses: Sequence[_Access]) -> bool:
     loop = accesses[0].loop
     if loop is None:
         return False
-    away = [(a.at - expr(loop.dim)).as_int() for a in accesses]
-    own = [a.writes for a, k in zip(accesses, away, strict=True) if k == 0]
+    ends = [a.end - expr(loop.dim) - 1 for a in accesses if a.end is not None]
+    if any(not e.is_const or e.as_int() > 0 or loop.reverse for e in ends):
+        return False
+    near = [a for a in accesses if a.end is None]
+    away = [(a.at - expr(loop.dim)).as_int() for a in near]
+    own = [a.writes for a, k in zip(near, away, strict=True) if k == 0]
     return bool(own) and own[0] and all(k >= 0 if loop.reverse else k <= 0 for k in away)
 
 
@@ -140,24 +178,49 @@ def _accesses(
     order: Timeline, tensors: Mapping[str, Tensor], p: Passage, env: Mapping[Dim | Extent, int]
 ) -> Iterator[_Access]:
     """What a call touches of a history, in order: a statement reads before it writes."""
-    slot = _slot(tensors[p.tensor], p, env)
+    slot, round_ = _slot(tensors[p.tensor], p, env), set[tuple[Moment, ...]]()
     dims = {s.name: tuple(d for d in s.dims if d not in s.folded) for s in order.steps}
     found: list[Step | Fill] = [*order.memory.fills, *order.steps]
     calls = [s for s in found if s.time[: len(p.call)] == p.call]
     for s in sorted(calls, key=lambda s: _place_in(s, p)):
         place, loop = _here(s, p)
-        name = s.of if isinstance(s, Fill) else s.name
-        touched = [] if isinstance(s, Fill) else [(r.of, r.at, False) for r in s.reads]
-        touched.append((name, tuple(map(expr, dims.get(name, ()))), True))
-        for of, at, writes in touched:
+        for of, at, writes, ranges in _touched(s, dims):
             if _owner(tensors, of) != p.tensor or tensors[of].place == "register":
                 continue
             index = at[slot]
             free = dims_of(index) if loop is None else dims_of(index - expr(loop.dim))
-            whole = loop is not None and (index - expr(loop.dim)).terms
-            if free or whole or tensors[of].slots[slot].kind != "full":
+            other = loop is not None and (index - expr(loop.dim)).terms
+            is_full = tensors[of].slots[slot].kind == "full"
+            end = next((hi for d, hi in ranges if index == expr(d)), None) if free else None
+            if end is not None and loop is not None and is_full:
+                leaf = _leaf(s, p)
+                if leaf in round_ or not dims_of(end) <= {loop.dim}:
+                    raise Misplaced(f"`{p.tensor}` is gone through in no order")
+                round_.add(leaf)
+                yield _Access(place, loop, index, False, leaf, end)
+                continue
+            if free or other or not is_full:
                 raise Misplaced(f"`{p.tensor}` is not passed through step by step")
             yield _Access(place, loop, index, writes)
+
+
+def _touched(
+    s: Step | Fill, dims: Mapping[str, tuple[Dim, ...]]
+) -> Iterator[tuple[str, tuple[Expr, ...], bool, tuple[tuple[Dim, Expr], ...]]]:
+    """What a step reads, with the ranges of indices, then what it writes."""
+    name = s.of if isinstance(s, Fill) else s.name
+    if isinstance(s, Step):
+        yield from ((r.of, r.at, False, r.ranges) for r in s.reads)
+    yield name, tuple(map(expr, dims.get(name, ()))), True, ()
+
+
+def _leaf(s: Step | Fill, p: Passage) -> tuple[Moment, ...]:
+    """The leaf of a step, whose statements differ at the last place only; one loop is around it."""
+    rest = s.time[len(p.call) :]
+    inner = [k for k, t in enumerate(rest) if not isinstance(t, Dim)]
+    if len(inner) != 3:
+        raise Misplaced(f"`{p.tensor}` is gone through in more than one loop")
+    return rest[:-1]
 
 
 def _place_in(s: Step | Fill, p: Passage) -> tuple[int, ...]:

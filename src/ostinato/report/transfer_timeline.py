@@ -82,10 +82,10 @@ def simulated(
 ) -> TransferTimeline:
     """Return what a call of a kernel does that computes for so long, at a rate of the link.
 
-    Steps take equal times. The link carries one transfer after the other, in the order of issue, of
-    all copies of a history.
+    Steps take equal times, and so do rounds in a block of them. The link carries one transfer after
+    the other, in the order of issue, of all copies of a history.
     """
-    spans = {place: count for p in passages for place, _, count in p.visits}
+    spans = {place: count for p in passages for place, _, count in p.visits if count}
     step_ns, started = compute_ns / max(1, sum(spans.values())), dict[int, int]()
     for place in sorted(spans):
         started[place] = sum(spans[k] for k in started)
@@ -119,18 +119,36 @@ def _bytes(room: Room, block: int) -> int:
 def _arrivals(
     passages: Sequence[Passage], started: dict[int, int], step_ns: float, end_ns: float
 ) -> Iterator[tuple[float, int, int]]:
-    """The time of computing at which a history arrives at a point."""
+    """The time of computing at which a history arrives at a point.
+
+    Points of rounds share out the time up to the next block of the loop that they are made in.
+    """
     for k, p in enumerate(passages):
         falls = [_falls(p, visit) for visit in range(len(p.visits))]
+        when, inside = 0.0, list[int]()
         for point, (visit, block) in enumerate(p.points):
-            place, first, _ = p.visits[visit]
+            place, first, count = p.visits[visit]
+            if not count:
+                inside.append(point)
+                continue
             low, high = (
                 block * p.room.block_steps,
                 min(p.room.steps, (block + 1) * p.room.block_steps) - 1,
             )
             behind = first - high if falls[visit] else low - first
-            yield (started[place] + max(0, behind)) * step_ns, k, point
+            before, when = when, (started[place] + max(0, behind)) * step_ns
+            yield from _shared_out(k, inside, before, when)
+            inside.clear()
+            yield when, k, point
+        yield from _shared_out(k, inside, when, end_ns)
         yield end_ns, k, len(p.points)
+
+
+def _shared_out(
+    k: int, points: Sequence[int], first_ns: float, end_ns: float
+) -> Iterator[tuple[float, int, int]]:
+    each = (end_ns - first_ns) / max(1, len(points))
+    yield from ((first_ns + each * n, k, point) for n, point in enumerate(points))
 
 
 def _falls(p: Passage, visit: int) -> bool:

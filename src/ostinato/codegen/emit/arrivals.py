@@ -2,6 +2,9 @@
 
 Words behind the entries of the offset table belong to walks: the address of the function that is
 told, then for each walk the steps of a block, 0 where its history is in memory.
+
+A leaf that goes through a history from the first step on does so block by block, in one block where
+the history is in memory.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.walks import Visit, Walk, walks
 from ostinato.pdg.index import expr
 
+MANY = 1 << 62  # steps: more than any history has
 Visits = Sequence[tuple[Walk, int, Visit]]  # with their numbers among those of the walk
 
 
@@ -55,12 +59,30 @@ def emit_alone(function: Function, place: int, out: Block) -> None:
 
 def emit_blocks(function: Function, visits: Visits, start: Expression, out: Block) -> None:
     """Arrive at every block that a loop comes to; it stands at the beginning of its body."""
-    for walk, k, visit in visits:
+    for walk, k, visit in (each for each in visits if each[2].near and not each[2].is_round):
         steps, index = _steps(function, walk), Name(function.dims[visit.span.dim])
         behind = binary("+", index, 1) if visit.reverse else index
         begins = compare("==", index, start), compare("==", binary("%", behind, steps), 0)
         with out.when(compare(">", steps, 0)), out.when(Logic("or", begins)):
             _arrive(function, walk, k, index, out)
+
+
+def rounds_of(visits: Visits, leaf: int) -> Visits:
+    """The rounds of a leaf of a loop's body; it has one at most."""
+    return [each for each in visits if each[2].leaf == leaf]
+
+
+def round_steps(function: Function, walk: Walk) -> Name:
+    """The variable that holds the steps that a leaf goes through at once."""
+    return Name(function.rounds[walk.number])
+
+
+def emit_round(function: Function, of: tuple[Walk, int, Visit], first: Name, out: Block) -> None:
+    """Arrive at the block of a round that begins at a step, if there are steps at all."""
+    walk, k, visit = of
+    hi = expression(visit.span.hi, function.dims)
+    with out.when(compare(">", _steps(function, walk), 0)), out.when(compare("<", first, hi)):
+        _arrive(function, walk, k, first, out)
 
 
 def emit_ends(function: Function, out: Block) -> None:
@@ -76,10 +98,14 @@ def _steps(function: Function, walk: Walk) -> Name:
 
 
 def prologue(function: Function) -> Iterator[Let]:
-    """Find the steps of blocks."""
+    """Find the steps of blocks, and of what rounds go through at once."""
     for walk in function.walks:
         word = item(OFFSETS, function.words + 1 + walk.number)
         yield Let((function.steps[walk.number],), word)
+        if any(v.is_round for v in walk.visits):
+            before = binary("-", _steps(function, walk), 1)
+            steps = binary("+", binary("&", before, MANY - 1), 1)  # many, if those of a block are 0
+            yield Let((function.rounds[walk.number],), steps)
 
 
 def _arrive(function: Function, walk: Walk, k: int, step: Expression, out: Block) -> None:

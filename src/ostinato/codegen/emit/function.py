@@ -187,6 +187,7 @@ class Function:
     along: Span | None = None  # of the loop whose steps are shared out
     walks: tuple[Walk, ...] = ()  # that tell where they are
     steps: dict[int, str] = field(default_factory=dict[int, str])  # variables: see `arrivals`
+    rounds: dict[int, str] = field(default_factory=dict[int, str])
     entries: int = 0  # words for calls of Python follow those of all walks
     tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
     products: list[Definition] = field(default_factory=list[Definition])

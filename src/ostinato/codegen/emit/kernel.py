@@ -11,6 +11,7 @@ from ostinato.codegen.emit.arrivals import (
     emit_blocks,
     emit_ends,
     prologue,
+    rounds_of,
     visits_of,
     walks_of,
     words,
@@ -126,6 +127,8 @@ def emit_kernel(
     told = walks_of(plan)
     function.walks = tuple(s for s in told if s.kernel == number)
     function.steps = {s.number: names.fresh(f"block_{s.tensor}") for s in function.walks}
+    goes_round = (s for s in function.walks if any(v.is_round for v in s.visits))
+    function.rounds = {s.number: names.fresh(f"round_{s.tensor}") for s in goes_round}
     function.entries = entries + words(len(told))
     body = Block()
     for place, tree in enumerate(kernel.body):
@@ -160,7 +163,7 @@ def emit_tree(
 ) -> None:
     """Write a loop with its body, or a leaf, where it is needed; ``held`` are tests around it.
 
-    A loop tells of the ``visits`` of walks.
+    A loop tells of the ``visits`` of walks, a leaf of its round.
     """
     guard = untested(guard_of(tree, function.plan.guards), held)
     if guard == ALWAYS:
@@ -184,12 +187,12 @@ def _emit_tree(
                 for place, inner in enumerate(body):
                     if end and end.place == place:
                         emit_end(end, tree, function, out)
-                    emit_tree(inner, function, out, held)
+                    emit_tree(inner, function, out, held, rounds_of(visits, place))
         case Nest():
             emit_nest(tree, function, out)
         case Contraction():
             out.add(Remark(formula(tree)))
-            emit_contraction(tree, function, out)
+            emit_contraction(tree, function, out, visits)
         case Sweep():
             out.add(Remark(swept(tree, function)))
             emit_sweep(tree, function, out)

@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ostinato.codegen.emit.arrivals import Visits, emit_round, round_steps
 from ostinato.codegen.emit.function import ARENA, Body, Function, Names, identifier
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.nest import extent
 from ostinato.codegen.ir.partial_sums import UNROLLED
 from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement, Value
 from ostinato.codegen.ir.tree import Contraction
-from ostinato.codegen.loops.expression import ITEM_BYTES, Expression, Name, Tuple, binary, call
+from ostinato.codegen.loops.expression import (
+    ITEM_BYTES,
+    Expression,
+    Name,
+    Tuple,
+    binary,
+    call,
+    compare,
+)
 from ostinato.codegen.loops.matmul_spec import Expr as StepExpr
 from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Size, Step
 from ostinato.codegen.loops.statements import Block, Definition
+from ostinato.codegen.planning.rounds import round_of
+from ostinato.codegen.planning.walks import Visit, Walk
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 
+RESUMED = "resumed"  # the terms of sums before those of this call
 
-def emit_contraction(leaf: Contraction, function: Function, out: Block) -> None:
-    """Write a product and its epilogues as one call, inside loops over the outer axes."""
-    _Product(leaf, function).write(out)
+
+def emit_contraction(
+    leaf: Contraction, function: Function, out: Block, rounds: Visits = ()
+) -> None:
+    """Write a product and its epilogues as one call, inside loops over the outer axes.
+
+    What makes a round through a history is one call for each of its blocks.
+    """
+    product = _Product(leaf, function)
+    if rounds:
+        product.write_round(rounds[0], out)
+    else:
+        product.write(out)
 
 
 @dataclass
@@ -43,10 +66,7 @@ class _Product:
 
     def write(self, out: Block) -> None:
         spec = self.spec()
-        name = f"mm{self.function.number}_{identifier(self.leaf.statement)}"
-        name = self.function.names.fresh(name)
-        self.function.products.append(Definition((name,), "matmul", (spec,)))
-        names = self.function.dims
+        name, names = self._define(spec), self.function.dims
         sizes = tuple(expression(self.sizes[s], names) for s in spec.runtime)
         out.extend(self.body.hoisted)
         with ExitStack() as loops:
@@ -55,6 +75,70 @@ class _Product:
                 loops.enter_context(out.loop(names[axis.index], size))
             self._prefetch(spec, out)
             out.do(call(name, ARENA, Tuple(tuple(self.offsets)), Tuple(sizes)))
+
+    def write_round(self, of: tuple[Walk, int, Visit], out: Block) -> None:
+        """Write the calls for the blocks of a history, one after the other."""
+        walk, function = of[0], self.function
+        found = round_of(function.plan, self.leaf, walk.tensor)
+        assert found is not None, f"{self.leaf.statement} makes no round"
+        spec, first = self.spec(), Name(function.names.fresh(f"first_{found.axis.index.name}"))
+        if found.sums:
+            spec = self._resumed(spec, found.sums)
+        size = expression(self.sizes[found.way], function.dims)
+        each, least = round_steps(function, walk), call("max", size, 1)
+        out.extend(self.body.hoisted)
+        with out.loop(first.id, 0, least, each), function.block():
+            emit_round(function, of, first, out)
+            behind = binary("+", first, each)
+            given = {found.way: binary("-", call("min", behind, size), first), RESUMED: first}
+            if not found.sums:
+                self._call(spec, given, out)
+                return
+            with out.when(compare("<", behind, size)):
+                self._call(self._sums_only(spec, found.sums), given, out)
+            with out.otherwise():
+                self._call(spec, given, out)
+
+    def _resumed(self, spec: Matmul, sums: str) -> Matmul:
+        """The product that adds to the sums of the blocks before, from the second one on."""
+        if self.leaf.accumulate:
+            return spec
+        return replace(spec, start=self._operand(self._identity_of(sums)), begun=RESUMED)
+
+    def _sums_only(self, spec: Matmul, sums: str) -> Matmul:
+        """The product of a block that is not the last one: its sums wait for the next one."""
+        place = self._operand(self._identity_of(sums))
+        return replace(spec, steps=(replace(spec.steps[0], store=place),))
+
+    def _identity_of(self, name: str) -> Load:
+        return self._identity(self.function.statement(name))
+
+    def _call(self, spec: Matmul, given: Mapping[str, Expression], out: Block) -> None:
+        """Call a product for a block of an axis: with another size, and beginning elsewhere."""
+        names, way = self.function.dims, next(iter(given))
+        axis = next(x for x in "mnk" if getattr(spec, x) == way)
+        strides = _strides(spec, axis)
+        sizes = [given.get(s) or expression(self.sizes[s], names) for s in spec.runtime]
+        offsets = [
+            binary("+", at, binary("*", given[RESUMED], self._expression(stride))) if stride else at
+            for at, stride in zip(self.offsets, strides, strict=True)
+        ]
+        name = self._define(spec)
+        with ExitStack() as loops:
+            for outer in self.leaf.outer:
+                size = expression(outer.size, names)
+                loops.enter_context(out.loop(names[outer.index], size))
+            out.do(call(name, ARENA, Tuple(tuple(offsets)), Tuple(tuple(sizes))))
+
+    def _expression(self, size: Size) -> Expression:
+        known = self.sizes[size] if isinstance(size, str) else expr(size)
+        return expression(known, self.function.dims)
+
+    def _define(self, spec: Matmul) -> str:
+        name = f"mm{self.function.number}_{identifier(self.leaf.statement)}"
+        name = self.function.names.fresh(name)
+        self.function.products.append(Definition((name,), "matmul", (spec,)))
+        return name
 
     def spec(self) -> Matmul:
         leaf, (left, right) = self.leaf, factors(self.result)
@@ -237,6 +321,13 @@ class _Product:
                 return (fn, *(self._translate(a) for a in args))
             case other:
                 raise AssertionError(f"{self.result.name}: {other} is no epilogue")
+
+
+def _strides(spec: Matmul, axis: str) -> list[Size]:
+    """How far a step along an axis moves A, B and the operands."""
+    a, b = dict(zip("mk", spec.a, strict=True)), dict(zip("kn", spec.b, strict=True))
+    operands = [{"m": each.m, "n": each.n}.get(axis, 0) for each in spec.operands]
+    return [a.get(axis, 0), b.get(axis, 0), *operands]
 
 
 def _coefficient(at: Expr, dim: Dim) -> int:

@@ -4,24 +4,31 @@ Steps of a walk move in blocks. A *point* is the arrival of a kernel at a block,
 which its loops pass through them; the last one is its end. A transfer is issued at a point and has
 ended before another one goes on. Who takes a place leaves it before: of the blocks that are not
 needed at the next point, that one which is needed last. So a block leaves as late as it may, and
-comes back as late as the link needs: one point before it is read, while the kernel computes.
+comes back as late as the link needs: one point before it is read, while the kernel computes. Of
+what every step goes through from the start, so the first blocks stay, and the others come and go.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import groupby, takewhile
 from typing import Literal, NamedTuple
 
+from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.walks import Visit, Walk, walks
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate, product
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, product
 
 MOST_BYTES = 1 << 20  # of a block: a larger one takes no less time for each byte
+PARTS = 8  # blocks in the room of what steps go through again and again: all but a few stay there
+MOST_POINTS = 1 << 17  # in a call: what has more is moved without a plan
 
+_ANY = Span(Dim("any"), expr(0), expr(0))  # where transfers do not depend on names
+Points = tuple[tuple[int, int], ...]  # a visit by number, the block that it arrives at
 Way = Literal["out", "back", "drop"]  # to the file, from it, away as nobody needs it again
 
 
@@ -52,8 +59,8 @@ class Passage(NamedTuple):
     """A walk at some extents, in one call of its kernel.
 
     ``copies`` calls run at once, each with a history and room of its own. ``visits`` are trees of
-    the kernel's body by their place, each with its first step and how many there are; ``points``
-    are visits by number and the blocks that they arrive at.
+    the kernel's body by their place, each with its first step and how many there are, none for a
+    round; ``points`` are visits by number and the blocks that they arrive at.
     """
 
     walk: int
@@ -62,7 +69,7 @@ class Passage(NamedTuple):
     copies: int
     room: Room
     visits: tuple[tuple[int, int, int], ...]
-    points: tuple[tuple[int, int], ...]
+    points: Points
     transfers: tuple[Transfer, ...]
 
 
@@ -112,26 +119,49 @@ class Movable:
     def moves(self, gone: Collection[str], room_bytes: int) -> Moves:
         """The transfers of blocks of the arena that lie in a file.
 
-        They take so many bytes of memory, or as few as possible if that is more.
+        They take so many bytes of memory, or as few as possible if that is more. A history is
+        moved without a plan if a kernel arrives at too many blocks of it.
         """
-        inside = {*self._tensors(gone)}
-        moved = [s for s in self._walks[0] if s.tensor in inside and self._steps(s)]
-        rest, copies = self._rest(inside), dict.fromkeys((s.kernel for s in moved), 0)
-        for s in moved:
-            copies[s.kernel] += self._copies(s)
-        pages = 2 * self.plan.target.page_bytes
-        share = {k: max(0, room_bytes - rest) // n - pages for k, n in copies.items()}
-        rooms = [self._room(s, max(0, share[s.kernel])) for s in moved]
-        taken = dict.fromkeys(copies, 0)
-        for s, room in zip(moved, rooms, strict=True):
-            taken[s.kernel] += self._copies(s) * (room.bytes + pages)
-        unplanned = tuple(sorted(self._walks[1] & inside))
-        found = partial(self._passages, moved, rooms)
+        inside, many = {*self._tensors(gone)}, set[str]()
+        rooms = self._rooms(inside, room_bytes - self._rest(inside))
+        while more := {s.tensor for s, room in rooms if self._count(s, room) > MOST_POINTS}:
+            many |= more
+            rooms = self._rooms(inside - many, room_bytes - self._rest(inside))
+        taken = dict.fromkeys((s.kernel for s, _ in rooms), 0)
+        for s, room in rooms:
+            taken[s.kernel] += self._copies(s) * (room.bytes + self._apart)
+        unplanned = tuple(sorted((self._walks[1] | many) & inside))
+        found = partial(self._passages, rooms)
         link_ns = self.plan.target.link_ns
-        return Moves(rest + max(taken.values(), default=0), unplanned, link_ns, found)
+        all_bytes = self._rest(inside) + max(taken.values(), default=0)
+        return Moves(all_bytes, unplanned, link_ns, found)
 
-    def _passages(self, moved: Sequence[Walk], rooms: Sequence[Room]) -> tuple[Passage, ...]:
-        return tuple(self._passage(s, room) for s, room in zip(moved, rooms, strict=True))
+    def _rooms(self, moved: Collection[str], room_bytes: int) -> list[tuple[Walk, Room]]:
+        """The walks of some histories, and the room of each in so many bytes for each kernel."""
+        found = [s for s in self._walks[0] if s.tensor in moved and self._steps(s)]
+        copies = dict.fromkeys((s.kernel for s in found), 0)
+        for s in found:
+            copies[s.kernel] += self._copies(s)
+        share = {k: max(0, room_bytes) // n - self._apart for k, n in copies.items()}
+        return [(s, self._room(s, max(0, share[s.kernel]))) for s in found]
+
+    @property
+    def _apart(self) -> int:
+        """The pages at both ends of what is in memory."""
+        return 2 * self.plan.target.page_bytes
+
+    def _count(self, walk: Walk, room: Room) -> int:
+        """The points of a walk, or more."""
+        blocks, spans = -(-room.steps // room.block_steps), self._spans(walk, room)
+        count, steps = 1, 0
+        for visit, span in zip(walk.visits, spans, strict=True):
+            steps = steps if visit.is_round else len(span)
+            count += steps * blocks if visit.is_round else blocks
+        return count
+
+    def _passages(self, rooms: Sequence[tuple[Walk, Room]]) -> tuple[Passage, ...]:
+        known: dict[object, tuple[Points, tuple[Transfer, ...]]] = {}
+        return tuple(self._passage(s, room, known) for s, room in rooms)
 
     def _tensors(self, gone: Collection[str]) -> Iterator[str]:
         """The tensors of blocks of the arena: that of the workers has no name."""
@@ -156,24 +186,63 @@ class Movable:
         return evaluate(of, point)
 
     def _room(self, walk: Walk, share: int) -> Room:
-        """The blocks of a walk that has so many bytes of memory."""
+        """The blocks of a walk that has so many bytes of memory.
+
+        With rounds they are smaller, so that most stay; not so small that a call has many points.
+        """
+        least = least_room(walk.visits)
+        has_rounds = any(v.is_round for v in walk.visits)
+        most = max(least, PARTS) if has_rounds else least
+        rooms = (self._parted(walk, share, parts) for parts in range(most, least, -1))
+        few = (room for room in rooms if self._count(walk, room) <= MOST_POINTS)
+        return next(few, self._parted(walk, share, least))
+
+    def _parted(self, walk: Walk, share: int, parts: int) -> Room:
+        """The blocks of a walk, of which so many take its bytes of memory."""
         s, steps, page = self.plan.storage[walk.tensor], self._steps(walk), self._page
         step_bytes = max(1, self._value(product(s.shape[walk.slot + 1 :]))) * ITEM_BYTES[s.dtype]
         least = least_room(walk.visits)
         few = max([-(-page // step_bytes), *(max(v.back, v.ahead) for v in walk.visits)])
         most = max(few, MOST_BYTES // step_bytes)
-        count = min(most, max(few, share // (least * step_bytes)), steps)
+        count = min(most, max(few, share // (parts * step_bytes)), steps)
         blocks = min(-(-steps // count), max(least, share // (count * step_bytes)))
         return Room(steps, step_bytes, count, blocks)
 
-    def _passage(self, walk: Walk, room: Room) -> Passage:
-        spans = [self._span(v, room.steps) for v in walk.visits]
+    def _passage(
+        self, walk: Walk, room: Room, known: dict[object, tuple[Points, tuple[Transfer, ...]]]
+    ) -> Passage:
+        """The transfers of a walk; those that are alike are found once."""
+        spans, ends = self._spans(walk, room), self._ends(walk, room)
         is_kept = self.plan.storage[walk.tensor].place != "local"
-        made = transferred(walk.visits, spans, room, is_kept)
-        pairs = zip(walk.visits, spans, strict=True)
-        visits = tuple((v.place, span[0] if span else 0, len(span)) for v, span in pairs)
+        alike = tuple(replace(v, place=0, span=_ANY) for v in walk.visits)
+        of = alike, (*spans,), ends, room, is_kept
+        if of not in known:
+            known[of] = transferred(alike, spans, room, is_kept, ends)
+        visits = tuple(
+            (v.place, span[0] if span else 0, 0 if v.is_round else len(span))
+            for v, span in zip(walk.visits, spans, strict=True)
+        )
         copies = self._copies(walk)
-        return Passage(walk.number, walk.kernel, walk.tensor, copies, room, visits, *made)
+        return Passage(walk.number, walk.kernel, walk.tensor, copies, room, visits, *known[of])
+
+    def _spans(self, walk: Walk, room: Room) -> list[range]:
+        """The steps of each visit, and those at which each round is made."""
+        spans = list[range]()
+        for visit in walk.visits:
+            spans.append(spans[-1] if visit.is_round else self._span(visit, room.steps))
+        return spans
+
+    def _ends(self, walk: Walk, room: Room) -> tuple[tuple[int, ...], ...]:
+        """How far each round goes at each of its steps; nothing for other visits."""
+        found, dim = list[tuple[int, ...]](), None
+        point: dict[Dim | Extent, int] = {Extent(n): k for n, k in self.extents.items()}
+        for visit, span in zip(walk.visits, self._spans(walk, room), strict=True):
+            if not visit.is_round:
+                dim = visit.span.dim
+            hi = visit.span.hi
+            steps = (evaluate(hi, {**point, dim: t}) for t in span) if dim else iter(())
+            found.append(tuple(steps) if visit.is_round else ())
+        return tuple(found)
 
     @property
     def _page(self) -> int:
@@ -181,28 +250,32 @@ class Movable:
 
     def _span(self, visit: Visit, steps: int) -> range:
         """The steps of a visit, in order."""
-        lo, hi = (min(max(0, self._value(e)), steps) for e in (visit.span.lo, visit.span.hi))
+        lo, hi = self._value(visit.span.lo), self._value(visit.span.hi)
+        if visit.near:
+            lo, hi = (min(max(0, k), steps) for k in (lo, hi))
         return range(hi - 1, lo - 1, -1) if visit.reverse else range(lo, hi)
 
 
 def least_room(visits: Sequence[Visit]) -> int:
-    """The blocks around a step, and one that moves meanwhile."""
-    return 2 + max((v.back > 0) + (v.ahead > 0) for v in visits)
+    """The blocks around a step, that of a round, and one that moves meanwhile."""
+    near = max((1 + (v.back > 0) + (v.ahead > 0) for v in visits if v.near), default=0)
+    return near + any(v.is_round for v in visits) + 1
 
 
 def transferred(
-    visits: Sequence[Visit], spans: Sequence[range], room: Room, is_kept: bool
-) -> tuple[tuple[tuple[int, int], ...], tuple[Transfer, ...]]:
+    visits: Sequence[Visit],
+    spans: Sequence[range],
+    room: Room,
+    is_kept: bool,
+    ends: Sequence[Sequence[int]] = (),
+) -> tuple[Points, tuple[Transfer, ...]]:
     """The points of a walk, and its transfers in the order in which they are issued.
 
-    What ``is_kept`` goes to the file at the end, as other kernels may read it.
+    What ``is_kept`` goes to the file at the end, as other kernels may read it. ``ends`` say how far
+    rounds go at each step.
     """
-    points = [
-        (k, block)
-        for k, span in enumerate(spans)
-        for block in dict.fromkeys(t // room.block_steps for t in span)
-    ]
-    near = [_near(visits[k], spans[k], block, room) for k, block in points]
+    touched = list(_touched(visits, spans, room, ends))
+    points, near = [(k, block) for k, block, _ in touched], [blocks for _, _, blocks in touched]
     uses: dict[int, list[int]] = {}
     for p, blocks in enumerate(near):
         for block in blocks:
@@ -220,7 +293,7 @@ def transferred(
         made.append(Transfer(way, block, issued, due))
 
     for at, blocks in enumerate(near):
-        visit, before = visits[points[at][0]], near[at - 1] if at else range(0)
+        visit, before = visits[points[at][0]], near[at - 1] if at else ()
         for block in blocks:
             if block not in inside:
                 issued = max(0, at - 1)
@@ -235,6 +308,33 @@ def transferred(
     for block in sorted(inside):
         leave(block, len(points), len(points))
     return tuple(points), tuple(made)
+
+
+def _touched(
+    visits: Sequence[Visit],
+    spans: Sequence[range],
+    room: Room,
+    ends: Sequence[Sequence[int]],
+) -> Iterator[tuple[int, int, Sequence[int]]]:
+    """The visit of each point, the block that it arrives at, and the blocks that are touched."""
+    for k, (visit, span) in enumerate(zip(visits, spans, strict=True)):
+        if visit.is_round:
+            continue
+        rounds = [*takewhile(lambda j: visits[j].is_round, range(k + 1, len(visits)))]
+        steps = groupby(enumerate(span), lambda at: at[1] // room.block_steps)
+        for block, inside in steps if rounds else ((t, ()) for t in _blocks(span, room)):
+            near = (*_near(visit, span, block, room),) if visit.near else ()
+            if visit.near:
+                yield k, block, near
+            for at, _ in inside:
+                for j in rounds:
+                    for b in range(-(-min(ends[j][at], room.steps) // room.block_steps)):
+                        yield j, b, near if b in near else (*near, b)
+
+
+def _blocks(span: range, room: Room) -> Iterator[int]:
+    """The blocks that some steps lie in, in order."""
+    yield from dict.fromkeys(t // room.block_steps for t in span)
 
 
 def _near(visit: Visit, span: range, block: int, room: Room) -> range:

@@ -1,18 +1,20 @@
 """Histories that a kernel passes through step by step: what can be moved while it goes on.
 
-A *walk* is a history that every loop of one kernel reads and writes near the step that it is at.
+A *walk* is a history that every loop of one kernel reads and writes near the step that it is at, or
+goes through from the first step on, at each of its own steps (`ostinato.codegen.planning.rounds`).
 Only the steps around it need to be in memory; the others may wait in a file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ostinato.codegen.ir.system import loads
-from ostinato.codegen.ir.tree import Fill, Kernel, Path, Span, computed, leaves
+from ostinato.codegen.ir.tree import Fill, Kernel, Leaf, Path, Span, computed, leaves
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.planning.rounds import round_of
 from ostinato.pdg.index import Expr, dims_of, expr
 
 
@@ -22,7 +24,11 @@ class Visit:
 
     ``place`` is its number in the body. A loop touches at step ``t`` the steps from ``t - back`` to
     ``t + ahead``; a ``span`` of one step without a loop is that step alone. What it ``fills`` it
-    writes before it reads it, and it reads nothing that it has not written yet.
+    writes before it reads it, and it reads nothing that it has not written yet. A loop that is not
+    ``near`` touches nothing by itself: rounds do.
+
+    A round is a visit of its own, behind that of the loop: at every step of this one, the ``leaf``
+    of its body with this number goes through the ``span``.
     """
 
     place: int
@@ -33,6 +39,12 @@ class Visit:
     writes: bool
     fills: bool
     is_loop: bool = True
+    near: bool = True
+    leaf: int = -1
+
+    @property
+    def is_round(self) -> bool:
+        return self.leaf >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,7 @@ class _Access:
 
     place: int
     path: Path
+    leaf: tuple[int, Leaf]  # with its place in the body of the loop around it
     tensor: str
     dims: tuple[Expr, ...]
     writes: bool
@@ -84,18 +97,19 @@ def walks(plan: Plan) -> tuple[tuple[Walk, ...], frozenset[str]]:
 def _accesses(plan: Plan, kernel: Kernel) -> Iterator[_Access]:
     """What the leaves of a kernel touch in memory, in order: a statement reads, then it writes."""
     for leaf, path, time in leaves(kernel.body):
-        place = time[0]
-        assert isinstance(place, int), "a time begins with a place"
+        place, inner = time[0], time[-1]
+        assert isinstance(place, int) and isinstance(inner, int), "a time has places at its ends"
+        at = place, path, (inner, leaf)
         for mask in (plan.ends[loop].mask for loop in path if loop in plan.ends):
-            yield _Access(place, path, mask, _own(plan, mask), False)
+            yield _Access(*at, mask, _own(plan, mask), False)
         for name in computed(leaf):
             read = [x for _, value in plan.statements[name].clauses for x in loads(value)]
             read += [plan.living[name]] if name in plan.living else []
             for x in () if isinstance(leaf, Fill) else read:
                 if plan.storage[x.tensor].place != "register":
-                    yield _Access(place, path, x.tensor, x.dims, False)
+                    yield _Access(*at, x.tensor, x.dims, False)
             if plan.storage[name].place != "register":
-                yield _Access(place, path, name, _own(plan, name), True)
+                yield _Access(*at, name, _own(plan, name), True)
 
 
 def _own(plan: Plan, name: str) -> tuple[Expr, ...]:
@@ -116,10 +130,10 @@ def _walk(plan: Plan, number: int, kernel: int, accesses: Sequence[_Access]) -> 
         for place in sorted({a.place for a in accesses}):
             here = [a for a in accesses if a.place == place]
             is_first = not visits and writers == {kernel}
-            made = _visit(stored, slot, here, is_first)
+            made = _visits(plan, stored, slot, here, is_first)
             if made is None:
                 break
-            visits.append(made)
+            visits.extend(made)
         else:
             return Walk(number, kernel, stored.tensor, slot, outer, tuple(visits))
     return None
@@ -137,24 +151,63 @@ def _is_like(s: Storage, stored: Storage) -> bool:
     return (s.slots, s.shape, s.dtype) == (stored.slots, stored.shape, stored.dtype)
 
 
-def _visit(stored: Storage, slot: int, accesses: Sequence[_Access], is_first: bool) -> Visit | None:
-    """How a tree passes through a history whose steps are those of a slot."""
-    place, loops = accesses[0].place, {a.path[:1] for a in accesses}
+def _visits(
+    plan: Plan, stored: Storage, slot: int, accesses: Sequence[_Access], is_first: bool
+) -> list[Visit] | None:
+    """How a tree passes through a history whose steps are those of a slot: a visit, its rounds."""
+    loops = {a.path[:1] for a in accesses}
     if len(loops) > 1:
         return None
-    writes, at = any(a.writes for a in accesses), [a.dims[slot] for a in accesses]
     (path,) = loops
     if not path:
-        if dims_of(at[0]) or any(e != at[0] for e in at):
-            return None
-        span = Span(stored.slots[slot].dim, at[0], at[0] + 1)
-        return Visit(place, span, False, 0, 0, writes, False, is_loop=False)
+        alone = _alone(stored, slot, accesses)
+        return None if alone is None else [alone]
     span, reverse = path[0].span, path[0].reverse
-    away = [e - expr(span.dim) for e in at]
-    if not all(e.is_const for e in away) or dims_of(span.lo) or dims_of(span.hi):
+    if dims_of(span.lo) or dims_of(span.hi):
         return None
-    by = [e.as_int() for e in away]
-    news = [a.writes for a, k in zip(accesses, by, strict=True) if k == 0]
-    looks = min(by) < 0 if reverse else max(by) > 0
-    fills = is_first and bool(news) and news[0] and not looks
-    return Visit(place, span, reverse, max(0, -min(by)), max(0, *by), writes, fills)
+    away = [a.dims[slot] - expr(span.dim) for a in accesses]
+    nears = [(a, e.as_int()) for a, e in zip(accesses, away, strict=True) if e.is_const]
+    rounds = list[Visit]()
+    for a in (a for a, e in zip(accesses, away, strict=True) if not e.is_const):
+        made = _round(plan, stored, slot, a)
+        if made is None:
+            return None
+        rounds.append(made)
+    near = _near(accesses[0].place, span, reverse, nears)
+    ends = all((v.span.hi - expr(span.dim) - 1).is_const for v in rounds)
+    late = [v for v in rounds if not ends or (v.span.hi - expr(span.dim) - 1).as_int() > 0]
+    fills = is_first and near.fills and not late and not (rounds and reverse)
+    return [replace(near, fills=fills), *rounds]
+
+
+def _alone(stored: Storage, slot: int, accesses: Sequence[_Access]) -> Visit | None:
+    """The visit of the one step that a tree without a loop touches."""
+    at = [a.dims[slot] for a in accesses]
+    if dims_of(at[0]) or any(e != at[0] for e in at):
+        return None
+    span = Span(stored.slots[slot].dim, at[0], at[0] + 1)
+    writes = any(a.writes for a in accesses)
+    return Visit(accesses[0].place, span, False, 0, 0, writes, False, is_loop=False)
+
+
+def _near(place: int, span: Span, reverse: bool, accesses: Sequence[tuple[_Access, int]]) -> Visit:
+    """The visit of a loop that touches steps so far from its own."""
+    by = [k for _, k in accesses]
+    news = [a.writes for a, k in accesses if k == 0]
+    looks = min(by, default=0) < 0 if reverse else max(by, default=0) > 0
+    back, ahead = max(0, -min(by, default=0)), max(0, *by, 0)
+    writes = any(a.writes for a, _ in accesses)
+    fills = bool(news) and news[0] and not looks
+    return Visit(place, span, reverse, back, ahead, writes, fills, near=bool(accesses))
+
+
+def _round(plan: Plan, stored: Storage, slot: int, access: _Access) -> Visit | None:
+    """The visit of a leaf that goes through a history at every step of the loop around it."""
+    place, leaf = access.leaf
+    made = round_of(plan, leaf, stored.tensor)
+    if made is None or len(access.path) != 1 or access.dims[slot] != expr(made.axis.index):
+        return None
+    if not dims_of(made.axis.size) <= {access.path[0].dim}:
+        return None
+    span = Span(made.axis.index, expr(0), made.axis.size)
+    return Visit(access.place, span, False, 0, 0, False, False, leaf=place)

@@ -52,10 +52,22 @@ class _Walk:
     def __init__(self, passage: Passage, item: int) -> None:
         """Number the points; an element has so many bytes."""
         self.passage, self.item = passage, item
-        self.point = {point: k for k, point in enumerate(passage.points)}
         self.end = len(passage.points)
         self.last = max((visit for visit, _ in passage.points), default=-1)
         self.size = passage.room.steps * passage.room.step_bytes
+
+    def point(self, visit: int, block: int, before: int) -> int:
+        """The next point behind one at which a visit arrives at a block, or this one if none is.
+
+        Mostly it is the very next; a loop that ends early leaves some out.
+        """
+        points = self.passage.points
+        if visit > self.last:
+            return self.end
+        if points[before + 1 : before + 2] == ((visit, block),):
+            return before + 1
+        rest = range(before + 1, self.end)
+        return next((k for k in rest if points[k] == (visit, block)), before)
 
     def bytes_of(self, block: int) -> tuple[int, int]:
         """The first byte of a block and the one behind it, in the history."""
@@ -113,8 +125,8 @@ class TransferThread:
     def _arrive(self, walk: _Walk, visit: int, step: int, start: int) -> None:
         key = walk.passage.walk, start
         call = self._calls.setdefault(key, _Call(self._arena + start * walk.item))
-        here = (visit, step // walk.passage.room.block_steps)
-        point = walk.end if visit > walk.last else walk.point.get(here, call.point)
+        block = step // walk.passage.room.block_steps
+        point = walk.point(visit, block, call.point)
         if point <= call.point:
             return
         transfers = walk.passage.transfers
@@ -128,7 +140,7 @@ class TransferThread:
                 ended.wait()
         call.point = point
         if visit <= walk.last:
-            call.inside.add(here[1])
+            call.inside.add(block)
         if point == walk.end:
             del self._calls[key]
 
