@@ -47,12 +47,46 @@ def planned(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, bool]:
     return touches, tuple(Transfer(*t) for t in made), blocks, is_kept
 
 
-@given(planned())
+@st.composite
+def planned_rounds(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, bool]:
+    """What a kernel touches that goes through a history at every step, and the transfers for it."""
+    steps, count, rounds = (draw(st.integers(*of)) for of in ((1, 20), (1, 6), (1, 2)))
+    first = replace(visit(0, draw(st.booleans()), 0, 0, True), near=draw(st.booleans()))
+    span = range(steps - 1, -1, -1) if first.reverse else range(steps)
+    ends = [()] + [tuple(draw(st.integers(0, steps)) for _ in span) for _ in range(rounds)]
+    visits = [replace(first, fills=False)]
+    visits += [replace(first, writes=False, fills=False, leaf=k) for k in range(rounds)]
+    blocks = min(-(-steps // count), least_room(visits) + draw(st.integers(0, 3)))
+    is_kept, room = draw(st.booleans()), Room(steps, 4, count, blocks)
+    points, made = transferred(visits, [span] * len(visits), room, is_kept, ends)
+    found = list[tuple[int, int, Touch]]()
+    for at, t in enumerate(span):
+        near = {t // count} if first.near else set[int]()
+        if first.near and (not at or span[at - 1] // count != t // count):
+            found.append((0, t // count, Touch(frozenset(near), True, False)))
+        for k in range(rounds):
+            for block in dict.fromkeys(s // count for s in range(ends[1 + k][at])):
+                found.append((1 + k, block, Touch(frozenset((*near, block)), False, False)))
+    assert [(k, block) for k, block, _ in found] == [*points]
+    return [touch for _, _, touch in found], tuple(Transfer(*t) for t in made), blocks, is_kept
+
+
+@given(planned() | planned_rounds())
 def test_the_planner_is_proved(of: tuple[Any, Any, int, bool]) -> None:
     check_passage("h", *of)
 
 
-@given(planned(), st.data())
+def test_what_every_step_goes_through_stays_but_for_a_few_blocks() -> None:
+    loop = replace(visit(0, False, 0, 0, True), fills=True)
+    visits, span = [loop, replace(loop, writes=False, fills=False, leaf=0)], range(64)
+    room, ends = Room(64, 4, 4, 8), [(), tuple(t + 1 for t in span)]
+    _, made = transferred(visits, [span, span], room, False, ends)
+    back = sum(t.way == "back" for t in made)
+    missed = sum(max(0, -(-end // 4) - (room.blocks - 2)) for end in ends[1])
+    assert 0 < back <= missed < sum(-(-end // 4) for end in ends[1])
+
+
+@given(planned() | planned_rounds(), st.data())
 def test_a_transfer_less_moved_or_otherwise_is_refused(of: Any, data: Any) -> None:
     touches, transfers, room, is_kept = of
     if not transfers:

@@ -1,0 +1,97 @@
+"""Keys and values of a decoder that do not fit into memory: each step reads them all, by a plan."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import nn
+from ostinato.certificate.slots import Misplaced
+from ostinato.certificate.timeline import layouts_of, timeline_of
+from ostinato.certificate.transfer_proof import check_transfers
+from tests.api.test_spill import seen
+from tests.codegen.test_estimate import planned
+
+SIZES = {"B": 8, "T": 300}
+LIMIT = 150_000
+ENOUGH = 1 << 30  # without a limit another form may be the fastest, whose sums round otherwise
+
+
+def decoder(size: int = 16) -> ot.Program:
+    """A state that looks at all states so far: scores are results of a product, then its terms."""
+    b, t = ot.dims("b t")
+    w = ot.input("w", (3, size, size))
+    h = ot.recurrent("h", (size,), over=(b, t))
+    query, key, value = (h @ w[n] for n in range(3))
+    seen = nn.attend(query[..., None, :], key[b, : t + 1], value[b, : t + 1])
+    h[b, 0] = ot.input("x", (size,), over=b)
+    h[b, t + 1] = ot.tanh(h + seen[..., 0, :])
+    return ot.Program(h=h[b, -1])
+
+
+@cache
+def spilled() -> Any:
+    return decoder().compile(memory_limit=LIMIT, spill=True, hints=SIZES)
+
+
+def given(batch: int, steps: int) -> dict[str, Any]:
+    rng = np.random.default_rng(7)
+    arrays = {"w": (3, 16, 16), "x": (batch, 16)}
+    return {n: rng.normal(size=s).astype("float32") for n, s in arrays.items()} | {"T": steps}
+
+
+@pytest.mark.parametrize("steps", [1, 37, 300])
+def test_what_each_step_reads_whole_has_the_same_bits(steps: int) -> None:
+    expected = decoder().compile(memory_limit=ENOUGH, hints=SIZES)(**given(8, steps))["h"]
+    assert spilled()(**given(8, steps))["h"].tobytes() == expected.tobytes()
+
+
+def test_its_transfers_are_planned_and_done() -> None:
+    use = spilled().explain(**SIZES).memory
+    assert use.predicted_peak_bytes <= LIMIT < use.file_bytes and not use.unplanned
+    (timeline,) = use.transfers
+    assert timeline.bytes > 20 * use.file_bytes  # what does not stay comes back at every step
+    spilled()(**given(8, 300))
+    (frame,) = [f for f in spilled().executable._free if f.transfers and f.layout.moves.passages]
+    planned = sum(p.copies * len(p.transfers) for p in frame.layout.moves.passages)
+    assert frame.transfers.count == planned > 0
+
+
+def test_certificates_prove_its_transfers() -> None:
+    plan = planned(decoder(), **SIZES)
+    order = timeline_of(plan)
+    (made,) = layouts_of(plan, 2, [SIZES], LIMIT)
+    assert check_transfers(order, made, 2) == sum(len(p.transfers) for p in made.passages) > 0
+    (first, *rest) = made.passages
+    with pytest.raises(Misplaced, match="is not waited for at every block"):
+        early = replace(first, points=first.points[:-1])
+        check_transfers(order, replace(made, passages=(early, *rest)), 2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no account of memory")
+def test_memory_of_the_process_grows_by_what_has_room() -> None:
+    sizes = {"B": 4, "T": 1_000}
+    run = decoder(64).compile(memory_limit=500_000, spill=True, hints=sizes)
+    rng = np.random.default_rng(7)
+    arrays = {"w": rng.normal(size=(3, 64, 64)), "x": rng.normal(size=(4, 64))}
+    few = {n: a.astype("float32") for n, a in arrays.items()}
+    run(**few, T=10)
+    use = run.explain(**sizes).memory
+    with seen("RssFile") as most:
+        run(**few, T=1_000)
+    assert use.file_bytes > 1_000_000 and not use.unplanned
+    assert most[0] <= use.room_bytes + (1 << 20)
+
+
+def test_a_history_at_whose_blocks_a_kernel_arrives_too_often_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ostinato.codegen.planning.transfers.MOST_POINTS", 50)
+    run = decoder().compile(memory_limit=LIMIT + 64, spill=True, hints=SIZES)
+    use = run.explain(**SIZES).memory
+    assert len(use.unplanned) == 2
+    assert str(use).endswith(f"moved by the system: {', '.join(use.unplanned)}")
