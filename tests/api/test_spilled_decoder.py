@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from bench.ours.models import Transformer, generation
 from ostinato import nn
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.certificate.transfer_proof import check_transfers
+from ostinato.pdg.index import Dim
 from tests.api.test_spill import seen
 from tests.codegen.test_estimate import planned
 
@@ -61,15 +63,43 @@ def test_its_transfers_are_planned_and_done() -> None:
     assert frame.transfers.count == planned > 0
 
 
-def test_certificates_prove_its_transfers() -> None:
-    plan = planned(decoder(), **SIZES)
+@pytest.mark.parametrize("is_called", [False, True])
+def test_certificates_prove_its_transfers(is_called: bool) -> None:
+    sizes = {"B": 1, "T": 256} if is_called else SIZES
+    plan = planned(tokens() if is_called else decoder(), **sizes)
     order = timeline_of(plan)
-    (made,) = layouts_of(plan, 2, [SIZES], LIMIT)
+    (made,) = layouts_of(plan, 2, [sizes], 480_000 if is_called else LIMIT)
     assert check_transfers(order, made, 2) == sum(len(p.transfers) for p in made.passages) > 0
+    assert is_called == isinstance(made.passages[0].call[-1], Dim)
     (first, *rest) = made.passages
-    with pytest.raises(Misplaced, match="is not waited for at every block"):
-        early = replace(first, points=first.points[:-1])
-        check_transfers(order, replace(made, passages=(early, *rest)), 2)
+    for wrong, fact in (
+        ((replace(first, points=first.points[:-1]), *rest), "is not waited for at every block"),
+        ((first, first, *rest), "is moved by two plans at once"),
+    ):
+        with pytest.raises(Misplaced, match=fact):
+            check_transfers(order, replace(made, passages=wrong), 2)
+
+
+def tokens() -> ot.Program:
+    """A decoder whose kernels the driver calls at every step."""
+    return generation(Transformer(1, 64, 4, 256), 0)
+
+
+def test_what_calls_of_a_loop_of_the_driver_read_whole_has_the_same_bits() -> None:
+    model, rng, sizes = Transformer(1, 64, 4, 256), np.random.default_rng(3), {"B": 1, "T": 256}
+    shapes = {w.argument("weights"): w.tensor.shape for w in model.named_weights()}
+    arrays = {n: (0.5 * rng.normal(size=s)).astype("float32") for n, s in shapes.items()}
+    run = tokens().compile(memory_limit=480_000, spill=True, hints=sizes)
+    usual = tokens().compile(memory_limit=ENOUGH, hints=sizes)
+    for _ in range(2):
+        found = run(**sizes, **arrays)["token"]
+        assert found.tobytes() == usual(**sizes, **arrays)["token"].tobytes()
+    (frame,) = [f for f in run.executable._free if f.transfers]
+    planned = sum(len(p.transfers) for p in frame.layout.moves.passages)
+    assert frame.transfers.count == planned > 0 and not frame.layout.moves.unplanned
+    assert all(p.around == 256 for p in frame.layout.moves.passages)
+    (timeline,) = run.explain(**sizes).memory.transfers
+    assert timeline.bytes > 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no account of memory")

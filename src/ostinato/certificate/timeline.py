@@ -95,12 +95,13 @@ def layouts_of(
 
 
 def _passages(plan: Plan, found: Sequence[Moved]) -> Iterator[Passage]:
-    """Transfers with the times of the calls that they belong to."""
+    """Transfers with the times of the calls that they belong to, or of the loop of the driver."""
     calls = dict(_calls(plan.driver, _Here()))
     for p in found:
         transfers = tuple(Transfer(*t) for t in p.transfers)
         visited = tuple(place for place, _, _ in p.visits)
-        here = p.tensor, calls[p.kernel], visited, p.copies
+        call = calls[p.kernel][:-1] if p.around else calls[p.kernel]
+        here = p.tensor, call, visited, p.copies
         yield Passage(*here, *p.room, p.points, transfers)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import dropwhile, groupby
 
 from ostinato.certificate.order import (
     Fill,
@@ -69,8 +69,11 @@ def check_transfers(order: Timeline, layout: Layout, workers: int) -> int:
     """
     tensors = {t.name: t for t in order.memory.tensors}
     env: dict[Dim | Extent, int] = {Extent(name): n for name, n in layout.extents.items()}
-    taken: dict[tuple[object, ...], int] = {}
+    taken, always = dict[tuple[object, ...], int](), 0
     for p in layout.passages:
+        same = [q for q in layout.passages if q.tensor == p.tensor]
+        if sum(q.call[: len(p.call)] == p.call for q in same) != 1:
+            raise Misplaced(f"`{p.tensor}` is moved by two plans at once")
         if p.tensor not in tensors or min(p.count, p.blocks, p.steps, p.step_bytes) < 1:
             raise Misplaced(f"`{p.tensor}` is no history")
         if p.copies not in (1, workers):
@@ -79,8 +82,11 @@ def check_transfers(order: Timeline, layout: Layout, workers: int) -> int:
         is_kept = tensors[p.tensor].place != "local"
         check_passage(p.tensor, touches, p.transfers, p.blocks, is_kept)
         size = min(p.blocks * p.count, p.steps) * p.step_bytes
-        taken[p.call] = taken.get(p.call, 0) + p.copies * size
-    if max(taken.values(), default=0) > layout.room:
+        if isinstance(p.call[-1], Dim):  # other calls go on meanwhile
+            always += size
+        else:
+            taken[p.call] = taken.get(p.call, 0) + p.copies * size
+    if always + max(taken.values(), default=0) > layout.room:
         raise Misplaced(f"histories take more memory at once than {layout.room:,} bytes")
     return sum(len(p.transfers) for p in layout.passages)
 
@@ -216,11 +222,10 @@ def _touched(
 
 def _leaf(s: Step | Fill, p: Passage) -> tuple[Moment, ...]:
     """The leaf of a step, whose statements differ at the last place only; one loop is around it."""
-    rest = s.time[len(p.call) :]
-    inner = [k for k, t in enumerate(rest) if not isinstance(t, Dim)]
-    if len(inner) != 3:
+    rest = [*dropwhile(lambda t: isinstance(t, Dim), s.time[len(p.call) :])]
+    if sum(isinstance(t, Dim) for t in rest) != (not isinstance(p.call[-1], Dim)):
         raise Misplaced(f"`{p.tensor}` is gone through in more than one loop")
-    return rest[:-1]
+    return s.time[:-1]
 
 
 def _place_in(s: Step | Fill, p: Passage) -> tuple[int, ...]:
@@ -229,8 +234,12 @@ def _place_in(s: Step | Fill, p: Passage) -> tuple[int, ...]:
 
 
 def _here(s: Step | Fill, p: Passage) -> tuple[int, Loop | None]:
-    """The tree of a kernel that a step is in, and its loop."""
-    rest = s.time[len(p.call) :]
+    """The tree of a kernel that a step is in, and its loop; all of a loop of the driver is one."""
+    rest, last = s.time[len(p.call) :], p.call[-1]
+    if isinstance(last, Dim):
+        if s.cut is not None or any(loop.parallel for loop in s.loops):
+            raise Misplaced(f"`{p.tensor}` is touched by several workers")
+        return 0, next(loop for loop in s.loops if loop.dim == last)
     outer = next((k for k, t in enumerate(rest) if not isinstance(t, Dim)), 0)
     place, behind = rest[outer], rest[outer + 1 : outer + 2]
     assert not isinstance(place, Dim), "a time has a place"

@@ -10,6 +10,7 @@ the history is in memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
 from ostinato.codegen.emit.index_arithmetic import expression
@@ -44,14 +45,22 @@ def words(count: int) -> int:
 
 
 def visits_of(function: Function, place: int) -> Visits:
-    """The visits of walks in a tree of a kernel's body."""
+    """The visits of walks in a tree of a kernel's body, but for those of loops of the driver."""
+    found = _visits_at(function, place)
+    return [(s, k, v) for s, k, v in found if s.around is None or v.is_round]
+
+
+def _visits_at(function: Function, place: int) -> Visits:
     return [(s, k, v) for s in function.walks for k, v in enumerate(s.visits) if v.place == place]
 
 
 def emit_alone(function: Function, place: int, out: Block) -> None:
-    """Arrive at the one step that a tree without a loop touches."""
-    for walk, k, visit in visits_of(function, place):
-        if not visit.is_loop:
+    """Arrive at the one step that a tree without a loop touches, or a loop of the driver."""
+    for walk, k, visit in _visits_at(function, place):
+        if walk.around is not None and not visit.is_round:
+            start = visit.span.hi - 1 if visit.reverse else visit.span.lo
+            emit_blocks(function, [(walk, k, visit)], expression(start, function.dims), out)
+        elif not visit.is_loop:
             step = expression(visit.span.lo, function.dims)
             with out.when(compare(">", _steps(function, walk), 0)):
                 _arrive(function, walk, k, step, out)
@@ -86,9 +95,14 @@ def emit_round(function: Function, of: tuple[Walk, int, Visit], first: Name, out
 
 
 def emit_ends(function: Function, out: Block) -> None:
-    """Arrive at the end of the kernel."""
+    """Arrive at the end of the kernel, or of the last of its calls."""
     for walk in function.walks:
-        with out.when(compare(">", _steps(function, walk), 0)):
+        with out.when(compare(">", _steps(function, walk), 0)), ExitStack() as tests:
+            if walk.around is not None:
+                span = walk.around.span
+                last = span.lo if walk.around.reverse else span.hi - 1
+                index, end = Name(function.dims[span.dim]), expression(last, function.dims)
+                tests.enter_context(out.when(compare("==", index, end)))
             _arrive(function, walk, len(walk.visits), Constant(0), out)
 
 

@@ -192,7 +192,7 @@ def _emit_tree(
             emit_nest(tree, function, out)
         case Contraction():
             out.add(Remark(formula(tree)))
-            emit_contraction(tree, function, out, visits)
+            emit_contraction(tree, function, out, [each for each in visits if each[2].is_round])
         case Sweep():
             out.add(Remark(swept(tree, function)))
             emit_sweep(tree, function, out)

@@ -27,6 +27,7 @@ MOST_BYTES = 1 << 20  # of a block: a larger one takes no less time for each byt
 PARTS = 8  # blocks in the room of what steps go through again and again: all but a few stay there
 MOST_POINTS = 1 << 17  # in a call: what has more is moved without a plan
 
+ALWAYS = -1  # instead of a kernel: what goes on beside all of them
 _ANY = Span(Dim("any"), expr(0), expr(0))  # where transfers do not depend on names
 Points = tuple[tuple[int, int], ...]  # a visit by number, the block that it arrives at
 Way = Literal["out", "back", "drop"]  # to the file, from it, away as nobody needs it again
@@ -56,9 +57,9 @@ class Room(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """A walk at some extents, in one call of its kernel.
+    """A walk at some extents, in one call of its kernel, or `around` calls in a loop of the driver.
 
-    ``copies`` calls run at once, each with a history and room of its own. ``visits`` are trees of
+    ``copies`` walks run at once, each with a history and room of its own. ``visits`` are trees of
     the kernel's body by their place, each with its first step and how many there are, none for a
     round; ``points`` are visits by number and the blocks that they arrive at.
     """
@@ -71,6 +72,7 @@ class Passage(NamedTuple):
     visits: tuple[tuple[int, int, int], ...]
     points: Points
     transfers: tuple[Transfer, ...]
+    around: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,23 +129,27 @@ class Movable:
         while more := {s.tensor for s, room in rooms if self._count(s, room) > MOST_POINTS}:
             many |= more
             rooms = self._rooms(inside - many, room_bytes - self._rest(inside))
-        taken = dict.fromkeys((s.kernel for s, _ in rooms), 0)
+        taken = dict.fromkeys((_turn(s) for s, _ in rooms), 0)
         for s, room in rooms:
-            taken[s.kernel] += self._copies(s) * (room.bytes + self._apart)
+            taken[_turn(s)] += self._copies(s) * (room.bytes + self._apart)
         unplanned = tuple(sorted((self._walks[1] | many) & inside))
         found = partial(self._passages, rooms)
         link_ns = self.plan.target.link_ns
-        all_bytes = self._rest(inside) + max(taken.values(), default=0)
+        always = self._rest(inside) + taken.pop(ALWAYS, 0)
+        all_bytes = always + max(taken.values(), default=0)
         return Moves(all_bytes, unplanned, link_ns, found)
 
     def _rooms(self, moved: Collection[str], room_bytes: int) -> list[tuple[Walk, Room]]:
         """The walks of some histories, and the room of each in so many bytes for each kernel."""
         found = [s for s in self._walks[0] if s.tensor in moved and self._steps(s)]
-        copies = dict.fromkeys((s.kernel for s in found), 0)
+        copies = {ALWAYS: 0} | dict.fromkeys(map(_turn, found), 0)
         for s in found:
-            copies[s.kernel] += self._copies(s)
-        share = {k: max(0, room_bytes) // n - self._apart for k, n in copies.items()}
-        return [(s, self._room(s, max(0, share[s.kernel]))) for s in found]
+            copies[_turn(s)] += self._copies(s)
+        always = copies.pop(ALWAYS)
+        copies = {turn: n + always for turn, n in copies.items()}
+        copies[ALWAYS] = max(copies.values(), default=always)
+        share = {k: max(0, room_bytes) // n - self._apart for k, n in copies.items() if n}
+        return [(s, self._room(s, max(0, share[_turn(s)]))) for s in found]
 
     @property
     def _apart(self) -> int:
@@ -219,11 +225,12 @@ class Movable:
         if of not in known:
             known[of] = transferred(alike, spans, room, is_kept, ends)
         visits = tuple(
-            (v.place, span[0] if span else 0, 0 if v.is_round else len(span))
+            (0 if walk.around else v.place, span[0] if span else 0, 0 if v.is_round else len(span))
             for v, span in zip(walk.visits, spans, strict=True)
         )
-        copies = self._copies(walk)
-        return Passage(walk.number, walk.kernel, walk.tensor, copies, room, visits, *known[of])
+        about = walk.number, walk.kernel, walk.tensor, self._copies(walk)
+        around = len(spans[0]) if walk.around else 0
+        return Passage(*about, room, visits, *known[of], around)
 
     def _spans(self, walk: Walk, room: Room) -> list[range]:
         """The steps of each visit, and those at which each round is made."""
@@ -254,6 +261,11 @@ class Movable:
         if visit.near:
             lo, hi = (min(max(0, k), steps) for k in (lo, hi))
         return range(hi - 1, lo - 1, -1) if visit.reverse else range(lo, hi)
+
+
+def _turn(walk: Walk) -> int:
+    """The kernel whose walks are done together; those in the driver go on beside all others."""
+    return walk.kernel if walk.around is None else ALWAYS
 
 
 def least_room(visits: Sequence[Visit]) -> int:

@@ -184,10 +184,13 @@ class Room(transfer_timeline.Room, Protocol):
 class Passage(transfer_timeline.Passage, Protocol):
     """The transfers of a history in one call of a kernel, each with the points of issue and end.
 
-    ``visits`` are trees of the kernel's body by their place, each with its first step and how many
-    there are; ``points`` are arrivals at blocks, by the visit; the end of the call is the last.
+    In a loop of the driver they are those of ``around`` calls, else that is 0. ``visits`` are trees
+    of the kernel's body by their place, each with its first step and how many there are; ``points``
+    are arrivals at blocks, by the visit; the end of the call is the last.
     """
 
+    @property
+    def around(self) -> int: ...
     @property
     def walk(self) -> int: ...
     @property

@@ -468,13 +468,13 @@ class Executable:
 def _timelines(
     layout: Layout, records: Sequence[KernelRecord], workers: int
 ) -> tuple[TransferTimeline, ...]:
-    """One call of each kernel that moves histories, as its work is predicted."""
+    """The calls of each kernel in which it moves histories, as its work is predicted."""
     found: list[TransferTimeline] = []
-    for kernel in sorted({p.kernel for p in layout.moves.passages}):
-        record = records[kernel]
-        moved = [p for p in layout.moves.passages if p.kernel == kernel]
+    for kernel, around in sorted({(p.kernel, p.around) for p in layout.moves.passages}):
+        record, calls = records[kernel], max(1, around)
+        moved = [p for p in layout.moves.passages if (p.kernel, p.around) == (kernel, around)]
         at_once = min(workers, max(1, record.workers))
-        call_ns = record.predicted_ns * at_once / max(1, record.calls)
+        call_ns = record.predicted_ns * at_once * calls / max(1, record.calls)
         found.append(simulated(record.name, moved, call_ns, layout.moves.link_ns))
     return tuple(found)
 

@@ -42,11 +42,12 @@ class PlacedPassage(NamedTuple):
     visits: tuple[tuple[int, int, int], ...]
     points: tuple[tuple[int, int], ...]
     transfers: tuple[tuple[str, int, int, int], ...]
+    around: int
 
     @classmethod
     def read(cls, row: list[Any]) -> PlacedPassage:
-        walk, kernel, tensor, copies, room, visits, points, transfers = row
-        rest = _rows(visits), _rows(points), _rows(transfers)
+        walk, kernel, tensor, copies, room, visits, points, transfers, around = row
+        rest = _rows(visits), _rows(points), _rows(transfers), around
         return cls(walk, kernel, tensor, copies, PlacedRoom(*room), *rest)
 
 
@@ -67,6 +68,7 @@ class PlacedMoves(NamedTuple):
                 _rows(p.visits),
                 _rows(p.points),
                 _rows(p.transfers),
+                p.around,
             )
             for p in moves.passages
         )
