@@ -49,7 +49,7 @@ def reinforce(
     """
     extents: dict[str, Any] = {"B": episodes, "T": steps, "I": UPDATES}
     asked = program(pixels, hidden, lookahead)
-    compiled = asked.compile(hints=extents, memory_limit=limit_mib << 20)
+    compiled = asked.compile(hints=extents, memory_limit=limit_mib << 20 or None)
 
     def sample() -> dict[str, float]:
         begun = time.perf_counter()
