@@ -75,6 +75,20 @@ def test_a_full_disk_is_an_error_before_the_run(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="no way to drop a cache")
+def test_what_leaves_memory_leaves_the_cache_if_a_user_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dropped = list[int]()
+    advise = os.posix_fadvise
+    monkeypatch.setenv("OSTINATO_SPILL_CACHE", "0")
+    monkeypatch.setattr(os, "posix_fadvise", lambda *of: (dropped.append(of[2]), advise(*of)))
+    run = trained().compile(memory_limit=LIMIT + 320, spill=True, hints=HINTS)
+    found, expected = run(**given())["slope"], spilled()(**given())["slope"]
+    assert found.tobytes() == expected.tobytes()
+    assert sum(dropped) >= run.explain(**HINTS).memory.file_bytes
+
+
 def test_a_folder_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_SPILL_DIR", "/nowhere/at/all")
     run = trained().compile(memory_limit=LIMIT + 192, spill=True, hints=HINTS)

@@ -5,6 +5,9 @@ writes pages out when memory is short, and a page that is read is there before t
 value is read before it is back. The file is unlinked as soon as it is open, so nothing is left of
 it when the process ends, however it ends. All of its room is reserved before a run begins, so that
 a full disk is an error and no signal in the middle of a run.
+
+What leaves memory stays in the system's cache of the disk as long as there is room. A user who wants
+none of it there, as others need the memory, has it written and dropped with `OSTINATO_SPILL_CACHE=0`.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from ostinato.pdg.errors import MemoryLimitError
 
 MAPPED = 1 << 16  # as in `ostinato.codegen.planning.arena`
 FOLDER = "OSTINATO_SPILL_DIR"
+CACHE = "OSTINATO_SPILL_CACHE"  # 0: nothing of the file stays in the system's cache
+WRITTEN = 4  # of msync: return when all is on the disk
 FIXED = 0x10  # mmap at the address that is given, on every system that has it
 NOWHERE = -1
 BLOCK = 1 << 20  # bytes that are written at once where a system reserves no room
@@ -33,6 +38,8 @@ MOUNTS = Path("/proc/self/mounts")  # where Linux says what keeps the files of a
 IN_MEMORY = ("tmpfs", "ramfs")
 POPULATE = 22  # advice to read pages and to map them, of Linux from 5.14 on
 FAILED = ctypes.c_void_p(-1).value
+
+_files: dict[int, int] = {}  # where a file is mapped that is to be dropped from the cache -> the file
 
 
 def spilled_arena(
@@ -50,10 +57,15 @@ def spilled_arena(
         address = _mapped(0, total_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, NOWHERE, extents)
         _mapped(address + start, total_bytes - start, mmap.MAP_SHARED | FIXED, file, extents)
         _advise(address + start, total_bytes - start, "MADV_RANDOM")
-    finally:
+    except MemoryLimitError:
+        os.close(file)
+        raise
+    if os.environ.get(CACHE) == "0" and hasattr(os, "posix_fadvise"):
+        _files[address + start] = file
+    else:
         os.close(file)  # the mapping keeps it
     made = np.ctypeslib.as_array((ctypes.c_uint8 * total_bytes).from_address(address))
-    weakref.finalize(made.base if made.base is not None else made, _unmap, address, total_bytes)
+    weakref.finalize(made.base if made.base is not None else made, _unmap, address, start, total_bytes)
     return made
 
 
@@ -62,9 +74,17 @@ def first_byte(memory_bytes: int) -> int:
     return -(-memory_bytes // MAPPED) * MAPPED
 
 
-def forget(address: int, size_bytes: int) -> None:
-    """Take pages of a mapped file out of the memory of the process; what was written stays."""
+def forget(address: int, size_bytes: int, start: int) -> None:
+    """Take pages of a mapped file out of the memory of the process; what was written stays.
+
+    The file is mapped from ``start`` on.
+    """
+    file = _files.get(start)
+    if file is not None:
+        _system().msync(address, size_bytes, WRITTEN)
     _advise(address, size_bytes, "MADV_DONTNEED")
+    if file is not None:
+        os.posix_fadvise(file, address - start, size_bytes, os.POSIX_FADV_DONTNEED)
 
 
 def bring(address: int, size_bytes: int) -> None:
@@ -149,8 +169,11 @@ def _mapped(
     return found
 
 
-def _unmap(address: int, size_bytes: int) -> None:
+def _unmap(address: int, start: int, size_bytes: int) -> None:
+    file = _files.pop(address + start, None)
     _system().munmap(address, size_bytes)
+    if file is not None:
+        os.close(file)
 
 
 @cache
@@ -161,5 +184,6 @@ def _system() -> ctypes.CDLL:
         ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
     )  # fmt: skip
     found.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    found.msync.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     found.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     return found

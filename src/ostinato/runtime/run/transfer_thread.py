@@ -93,7 +93,7 @@ class TransferThread:
         self._told = _arrived_at(weakref.ref(self))  # kept: C knows its address only
         self.failure: BaseException | None = None
         self.count = 0  # of transfers in a run
-        target, orders = _work, (self._orders,)
+        target, orders = _work, (self._orders, self._file[0])
         threading.Thread(target=target, args=orders, daemon=True, name="ostinato-transfers").start()
         weakref.finalize(self, self._orders.put, None)
 
@@ -113,7 +113,7 @@ class TransferThread:
 
     def rest(self) -> None:
         """Take all of the file out of the memory of the process."""
-        forget(self._file[0], self._file[1] - self._file[0])
+        forget(self._file[0], self._file[1] - self._file[0], self._file[0])
 
     def arrived(self, number: int, visit: int, step: int, start: int) -> None:
         """Issue the transfers of an arrival, and wait for those that are due."""
@@ -125,8 +125,8 @@ class TransferThread:
     def _arrive(self, walk: _Walk, visit: int, step: int, start: int) -> None:
         key = walk.passage.walk, start
         call = self._calls.setdefault(key, _Call(self._arena + start * walk.item))
-        block = step // walk.passage.room.block_steps
-        point = walk.point(visit, block, call.point)
+        here = step // walk.passage.room.block_steps
+        point = walk.point(visit, here, call.point)
         if point <= call.point:
             return
         transfers = walk.passage.transfers
@@ -140,7 +140,7 @@ class TransferThread:
                 ended.wait()
         call.point = point
         if visit <= walk.last:
-            call.inside.add(block)
+            call.inside.add(here)
         if point == walk.end:
             del self._calls[key]
 
@@ -166,12 +166,15 @@ class TransferThread:
         return ended
 
 
-def _work(orders: SimpleQueue[_Order | None]) -> None:
+def _work(orders: SimpleQueue[_Order | None], file: int) -> None:
     """Do transfers in the order of their issue."""
     while (order := orders.get()) is not None:
         way, first, end, ended = order
         if first < end:
-            (bring if way == "back" else forget)(first, end - first)
+            if way == "back":
+                bring(first, end - first)
+            else:
+                forget(first, end - first, file)
         ended.set()
 
 
