@@ -23,7 +23,7 @@ class SeenCartPole(rl.CartPole):
     def __init__(self, side: int) -> None:
         super().__init__()
         self.side = side
-        self.observation_shape = (3 * side * side,)  # type: ignore[assignment]
+        self.observation_shape = (3 * side * side,)
 
     def observe(self, state: Record) -> ot.Tensor:
         places = (2.0 * ot.arange(self.side).cast("float32") + 1.0) / self.side - 1.0

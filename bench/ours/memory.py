@@ -1,13 +1,17 @@
-"""Training of a gated recurrent unit through many steps, in a part of its usual memory."""
+"""Training through many steps, and decoding of many tokens, in a part of the usual memory."""
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import ostinato as ot
+from bench.ours.models import HEADS, WIDTH, Transformer, generation
 from ostinato import nn, optim
 from ostinato.compiler.compiled import Compiled
 
@@ -46,6 +50,67 @@ def gradient(
             "again": again / steps,
             "again_at_least": least / steps,
         }
+
+    return sample
+
+
+def history(
+    width: int, batch: int, steps: int, percent: int, cache: str = "kept"
+) -> Callable[[], dict[str, float]]:
+    """Return a sampler of the same gradient, of which a file has the histories.
+
+    With ``percent`` 100 memory has them. A ``cache`` that is "dropped" is that of the disk: all
+    that leaves memory is written, and read again. ``over_limit`` is how many times the limit the
+    histories are.
+    """
+    program, extents = gated(width), {"B": batch, "T": steps, "I": UPDATES}
+    compiled = program.compile(hints=extents)
+    if percent < 100:
+        os.environ["OSTINATO_SPILL_CACHE"] = "0" if cache == "dropped" else "1"
+        limit = peak(compiled, extents) * percent // 100
+        compiled = program.compile(
+            hints=extents,
+            memory_limit=limit,
+            spill=True,
+            without=["computing again", "late readers", "segments"],
+        )
+    use = compiled.explain(**extents).memory
+
+    def sample() -> dict[str, float]:
+        begun = time.perf_counter()
+        compiled(**extents, seed=0)
+        seconds = time.perf_counter() - begun
+        return {
+            "steps/s": UPDATES * steps * batch / seconds,
+            "peak_bytes": float(use.predicted_peak_bytes),
+            "over_limit": use.file_bytes / use.predicted_peak_bytes,
+        }
+
+    return sample
+
+
+def decode(
+    layers: int, batch: int, steps: int, limit_mib: int = 0
+) -> Callable[[], dict[str, float]]:
+    """Return a sampler of tokens in a second, and bytes of the peak.
+
+    With ``limit_mib`` keys and values lie in a file, and each step reads all of them.
+    """
+    model, rng = Transformer(layers, WIDTH, HEADS, steps), np.random.default_rng(0)
+    shapes = {w.argument("weights"): w.tensor.shape for w in model.named_weights()}
+    given = {n: (0.05 * rng.normal(size=s)).astype(np.float32) for n, s in shapes.items()}
+    extents: dict[str, Any] = {"B": batch, "T": steps}
+    options: dict[str, Any] = {"memory_limit": limit_mib << 20, "spill": True} if limit_mib else {}
+    compiled = generation(model, 0).compile(hints=extents, **options)
+    use = compiled.explain(**extents).memory
+    if use.unplanned:
+        raise ValueError(f"{', '.join(use.unplanned)} has no plan")
+
+    def sample() -> dict[str, float]:
+        begun = time.perf_counter()
+        compiled(**extents, **given)
+        seconds = time.perf_counter() - begun
+        return {"tokens/s": steps * batch / seconds, "peak_bytes": float(use.predicted_peak_bytes)}
 
     return sample
 

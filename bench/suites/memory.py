@@ -1,4 +1,4 @@
-"""The gradient through a recurrence in a part of its usual memory."""
+"""Gradients through recurrences, decoding, and learning from images, in a part of the memory."""
 
 from bench.harness.suite import Case, Entry, Suite, Target
 
@@ -20,9 +20,48 @@ def images(name: str, lookahead: int, *forms: str, limit_mib: int = 0) -> Case:
     )
 
 
+OURS_OF_IMAGES = "bench.ours.large_observation:ppo"
+JAX_OF_IMAGES = "bench.peers.in_jax.large_observation:ppo"
+
+LARGE_OBSERVATION = Case(
+    "ppo_large_observation",
+    {"side": 64, "hidden": 32, "envs": 64, "steps": 256, "epochs": 1},
+    "env_steps/s",
+    (
+        Entry("ostinato", OURS_OF_IMAGES),
+        *(
+            Entry("jax", JAX_OF_IMAGES, "jax", form, {"form": form})
+            for form in ("plain", "by minibatch")
+        ),
+    ),
+)
+DECODE = Case(
+    "decode",
+    {"layers": 4, "batch": 4, "steps": 1024},
+    "tokens/s",
+    (
+        Entry("ostinato", "bench.ours.memory:decode"),
+        Entry("ostinato", "bench.ours.memory:decode", "", "limit", {"limit_mib": 10}),
+        Entry("jax", "bench.peers.in_jax.memory:decode", "jax"),
+    ),
+)
+SPILLED = Case(
+    "spilled_history",
+    {"width": 32, "batch": 16, "steps": 20_000},
+    UNIT,
+    tuple(
+        Entry("ostinato", "bench.ours.memory:history", "", form, {"percent": percent, **more})
+        for form, percent, more in (
+            ("", 100, {}),
+            ("file", 25, {}),
+            ("file, cache dropped", 25, {"cache": "dropped"}),
+        )
+    ),
+)
+
 SUITE = Suite(
     name="memory",
-    title="the gradient of a GRU, and REINFORCE on images, in little memory",
+    title="gradients of a GRU, a decoder, PPO and REINFORCE on images, in little memory",
     text=(
         "Steps of sequences in a second, and the bytes of the arena, where `memory_limit` leaves\n"
         "a part of what the program takes without a limit. *again* is how often a step is\n"
@@ -32,7 +71,12 @@ SUITE = Suite(
         "need those of a step, where gradients are added up while the game runs, and returns of\n"
         "eight those of eight, where a limit makes them late; JAX's programs\n"
         "store all, with and without `jax.checkpoint` around a step of the loss, or are written\n"
-        "so that they add up gradients. Its peak is XLA's own account."
+        "so that they add up gradients. Its peak is XLA's own account. PPO on images draws them\n"
+        "itself: JAX copies the rows of all minibatches of an epoch, as in the suite `ppo`, or of\n"
+        "one at a time. The decoder's keys and values take 16 MiB, and 10 are the limit: they lie\n"
+        "in a file, and each step reads all of them. A history of *over_limit* times the limit\n"
+        "lies in a file that stays in the system's cache, or is dropped from it when it leaves\n"
+        "memory."
     ),
     cases=tuple(
         Case(
@@ -55,8 +99,16 @@ SUITE = Suite(
         images("monte_carlo", 0, "plain", "checkpoint"),
         images("8_step", 8, "plain", limit_mib=128),
         images("1_step", 1, "one step", "plain"),
+        LARGE_OBSERVATION,
+        DECODE,
+        SPILLED,
     ),
-    targets=tuple(
-        Target("", 1.1, 1.05, "again", {"steps": 100_000, "percent": percent}) for percent in (5, 1)
+    targets=(
+        *(
+            Target("", 1.1, 1.05, "again", {"steps": 100_000, "percent": percent})
+            for percent in (5, 1)
+        ),
+        Target("jax", 1.0, 2.0, "peak_bytes", {}, LARGE_OBSERVATION.program),
+        Target("jax", 1.0, 2.0, "peak_bytes", {}, DECODE.program),
     ),
 )

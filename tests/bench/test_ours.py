@@ -3,7 +3,8 @@ import pytest
 
 from bench.handwritten.multiply_adds import CHAINS, LANES, chained, peak_flops
 from bench.ours.compiled import possible
-from bench.ours.memory import gradient, peak
+from bench.ours.large_observation import ppo
+from bench.ours.memory import decode, gradient, history, peak
 from bench.ours.outside import program
 from bench.ours.peak import update
 from ostinato.compiler.results import Results
@@ -35,6 +36,22 @@ def test_a_limit_takes_a_part_of_the_memory_and_tells_what_it_costs() -> None:
     usual, limited = (gradient(4, 2, 100, percent)() for percent in (100, 15))
     assert limited["peak_bytes"] <= 0.15 * usual["peak_bytes"] and usual["again"] == 0
     assert limited["again"] >= limited["again_at_least"] > 0 and limited["steps/s"] > 0
+
+
+def test_histories_in_a_file_are_a_multiple_of_the_limit() -> None:
+    usual, spilled = (history(4, 16, 2_000, percent)() for percent in (100, 30))
+    assert spilled["peak_bytes"] <= 0.3 * usual["peak_bytes"] and spilled["over_limit"] > 3
+    assert not usual["over_limit"] and spilled["steps/s"] > 0
+
+
+def test_a_decoder_takes_less_than_its_keys_and_values() -> None:
+    usual, limited = (decode(1, 4, 1_024, limit)() for limit in (0, 3))
+    assert limited["peak_bytes"] <= 3 << 20 < usual["peak_bytes"] - (2 << 20)
+
+
+def test_ppo_keeps_images_once() -> None:
+    found = ppo(8, 4, 4, 64, 1)()
+    assert 4 * 64 * 3 * 8 * 8 * 4 < found["peak_bytes"] < 2 * 4 * 64 * 3 * 8 * 8 * 4
 
 
 def test_returns_of_one_step_keep_images_of_one_step() -> None:

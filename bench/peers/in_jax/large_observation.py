@@ -76,7 +76,7 @@ def play(training: Training, setup: Setup, side: int) -> tuple[Training, Played]
 
 
 def by_minibatch(training: Training, rows: Batch, setup: Setup) -> Training:
-    """The updates of `bench.peers.in_jax.ppo.learn`; each minibatch is taken when it is its turn."""
+    """The updates of `bench.peers.in_jax.ppo.learn`, of which one has its rows at a time."""
     rate = setup.learning_rate * (1.0 - training.count / (setup.minibatches * setup.updates))
 
     def epoch(now: Training, _: None) -> tuple[Training, None]:
@@ -87,9 +87,7 @@ def by_minibatch(training: Training, rows: Batch, setup: Setup) -> Training:
             batch = jax.tree.map(lambda x: x[part], rows)
             return adam(now, jax.grad(loss)(now.params, batch), rate), None
 
-        return jax.lax.scan(
-            minibatch, now._replace(key=key), order.reshape(setup.minibatches, -1)
-        )
+        return jax.lax.scan(minibatch, now._replace(key=key), order.reshape(setup.minibatches, -1))
 
     return jax.lax.scan(epoch, training, length=setup.epochs)[0]
 
