@@ -103,6 +103,7 @@ SUITE = Suite(
         DECODE,
         SPILLED,
     ),
+    within=("limit_mib",),
     targets=(
         *(
             Target("", 1.1, 1.05, "again", {"steps": 100_000, "percent": percent})
