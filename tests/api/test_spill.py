@@ -79,10 +79,14 @@ def test_a_full_disk_is_an_error_before_the_run(
 def test_what_leaves_memory_leaves_the_cache_if_a_user_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    dropped = list[int]()
-    advise = os.posix_fadvise
+    dropped, advise = list[int](), os.posix_fadvise
+
+    def told(file: int, start: int, size: int, advice: int) -> None:
+        dropped.append(size)
+        advise(file, start, size, advice)
+
     monkeypatch.setenv("OSTINATO_SPILL_CACHE", "0")
-    monkeypatch.setattr(os, "posix_fadvise", lambda *of: (dropped.append(of[2]), advise(*of)))
+    monkeypatch.setattr(os, "posix_fadvise", told)
     run = trained().compile(memory_limit=LIMIT + 320, spill=True, hints=HINTS)
     found, expected = run(**given())["slope"], spilled()(**given())["slope"]
     assert found.tobytes() == expected.tobytes()

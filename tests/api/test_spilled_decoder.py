@@ -14,6 +14,7 @@ from ostinato import nn
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.certificate.transfer_proof import check_transfers
+from ostinato.codegen.planning.arena import layout
 from ostinato.pdg.index import Dim
 from tests.api.test_spill import seen
 from tests.codegen.test_estimate import planned
@@ -57,10 +58,13 @@ def test_its_transfers_are_planned_and_done() -> None:
     assert use.predicted_peak_bytes <= LIMIT < use.file_bytes and not use.unplanned
     (timeline,) = use.transfers
     assert timeline.bytes > 20 * use.file_bytes  # what does not stay comes back at every step
+    plan = planned(decoder(), **SIZES)
+    again_bytes = layout(plan, SIZES, 1, LIMIT).moves.again_bytes
+    assert 0.5 * timeline.bytes < again_bytes < 1.5 * timeline.bytes
     spilled()(**given(8, 300))
     (frame,) = [f for f in spilled().executable._free if f.transfers and f.layout.moves.passages]
-    planned = sum(p.copies * len(p.transfers) for p in frame.layout.moves.passages)
-    assert frame.transfers.count == planned > 0
+    expected = sum(p.copies * len(p.transfers) for p in frame.layout.moves.passages)
+    assert frame.transfers and frame.transfers.count == expected > 0
 
 
 @pytest.mark.parametrize("is_called", [False, True])
@@ -95,8 +99,9 @@ def test_what_calls_of_a_loop_of_the_driver_read_whole_has_the_same_bits() -> No
         found = run(**sizes, **arrays)["token"]
         assert found.tobytes() == usual(**sizes, **arrays)["token"].tobytes()
     (frame,) = [f for f in run.executable._free if f.transfers]
-    planned = sum(len(p.transfers) for p in frame.layout.moves.passages)
-    assert frame.transfers.count == planned > 0 and not frame.layout.moves.unplanned
+    expected = sum(len(p.transfers) for p in frame.layout.moves.passages)
+    assert frame.transfers and frame.transfers.count == expected > 0
+    assert not frame.layout.moves.unplanned
     assert all(p.around == 256 for p in frame.layout.moves.passages)
     (timeline,) = run.explain(**sizes).memory.transfers
     assert timeline.bytes > 0

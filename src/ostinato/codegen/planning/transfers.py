@@ -25,6 +25,7 @@ from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, product
 
 MOST_BYTES = 1 << 20  # of a block: a larger one takes no less time for each byte
 PARTS = 8  # blocks in the room of what steps go through again and again: all but a few stay there
+SAMPLES = 16  # steps at which it is asked how far rounds go
 MOST_POINTS = 1 << 17  # in a call: what has more is moved without a plan
 
 ALWAYS = -1  # instead of a kernel: what goes on beside all of them
@@ -79,13 +80,15 @@ class Passage(NamedTuple):
 class Moves:
     """The memory that steps in use take, what is moved without a plan, and all transfers.
 
-    ``found`` finds the transfers, which is only done for a run or its explanation.
+    ``found`` finds the transfers, which is only done for a run or its explanation. ``again_bytes``
+    is what rounds bring back, roughly.
     """
 
     room_bytes: int = 0
     unplanned: tuple[str, ...] = ()
     link_ns: float = 0.0  # of a byte
     found: Callable[[], tuple[Passage, ...]] = tuple
+    again_bytes: int = 0
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -137,7 +140,8 @@ class Movable:
         link_ns = self.plan.target.link_ns
         always = self._rest(inside) + taken.pop(ALWAYS, 0)
         all_bytes = always + max(taken.values(), default=0)
-        return Moves(all_bytes, unplanned, link_ns, found)
+        again_bytes = sum(self._again_bytes(s, room) for s, room in rooms)
+        return Moves(all_bytes, unplanned, link_ns, found, again_bytes)
 
     def _rooms(self, moved: Collection[str], room_bytes: int) -> list[tuple[Walk, Room]]:
         """The walks of some histories, and the room of each in so many bytes for each kernel."""
@@ -164,6 +168,15 @@ class Movable:
             steps = steps if visit.is_round else len(span)
             count += steps * blocks if visit.is_round else blocks
         return count
+
+    def _again_bytes(self, walk: Walk, room: Room) -> int:
+        """What rounds bring back to memory: all that has no room, at some of the steps."""
+        spans, total = self._spans(walk, room), 0
+        some = [span[:: max(1, len(span) // SAMPLES)] for span in spans]
+        for span, ends in zip(spans, self._ends(walk, some), strict=True):
+            missed = (max(0, min(e, room.steps) * room.step_bytes - room.bytes) for e in ends)
+            total += len(span) * sum(missed) // max(1, len(ends))
+        return self._copies(walk) * total
 
     def _passages(self, rooms: Sequence[tuple[Walk, Room]]) -> tuple[Passage, ...]:
         known: dict[object, tuple[Points, tuple[Transfer, ...]]] = {}
@@ -218,7 +231,8 @@ class Movable:
         self, walk: Walk, room: Room, known: dict[object, tuple[Points, tuple[Transfer, ...]]]
     ) -> Passage:
         """The transfers of a walk; those that are alike are found once."""
-        spans, ends = self._spans(walk, room), self._ends(walk, room)
+        spans = self._spans(walk, room)
+        ends = self._ends(walk, spans)
         is_kept = self.plan.storage[walk.tensor].place != "local"
         alike = tuple(replace(v, place=0, span=_ANY) for v in walk.visits)
         of = alike, (*spans,), ends, room, is_kept
@@ -239,11 +253,11 @@ class Movable:
             spans.append(spans[-1] if visit.is_round else self._span(visit, room.steps))
         return spans
 
-    def _ends(self, walk: Walk, room: Room) -> tuple[tuple[int, ...], ...]:
-        """How far each round goes at each of its steps; nothing for other visits."""
+    def _ends(self, walk: Walk, spans: Sequence[range]) -> tuple[tuple[int, ...], ...]:
+        """How far each round goes at each of these steps; nothing for other visits."""
         found, dim = list[tuple[int, ...]](), None
         point: dict[Dim | Extent, int] = {Extent(n): k for n, k in self.extents.items()}
-        for visit, span in zip(walk.visits, self._spans(walk, room), strict=True):
+        for visit, span in zip(walk.visits, spans, strict=True):
             if not visit.is_round:
                 dim = visit.span.dim
             hi = visit.span.hi

@@ -66,7 +66,8 @@ class Room:
 
     def ns(self, planned: Plan) -> float:
         """The time of a plan, in which what lies in a file goes there and comes back."""
-        moved = 2 * self.file_bytes(planned)
+        found = self.layout(planned)
+        moved = 2 * (found.total_bytes - found.memory_bytes) + found.moves.again_bytes
         return self.ns_of(planned, self.extents(planned)) + moved * planned.target.link_ns
 
     def rank(self, planned: Plan) -> tuple[float, float]:

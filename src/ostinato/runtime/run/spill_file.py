@@ -6,8 +6,8 @@ value is read before it is back. The file is unlinked as soon as it is open, so 
 it when the process ends, however it ends. All of its room is reserved before a run begins, so that
 a full disk is an error and no signal in the middle of a run.
 
-What leaves memory stays in the system's cache of the disk as long as there is room. A user who wants
-none of it there, as others need the memory, has it written and dropped with `OSTINATO_SPILL_CACHE=0`.
+What leaves memory stays in the system's cache of the disk as long as there is room. With
+`OSTINATO_SPILL_CACHE=0` it is written and dropped there too, as others may need the memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ IN_MEMORY = ("tmpfs", "ramfs")
 POPULATE = 22  # advice to read pages and to map them, of Linux from 5.14 on
 FAILED = ctypes.c_void_p(-1).value
 
-_files: dict[int, int] = {}  # where a file is mapped that is to be dropped from the cache -> the file
+_files: dict[
+    int, int
+] = {}  # where a file is mapped that is to be dropped from the cache -> the file
 
 
 def spilled_arena(
@@ -65,7 +67,9 @@ def spilled_arena(
     else:
         os.close(file)  # the mapping keeps it
     made = np.ctypeslib.as_array((ctypes.c_uint8 * total_bytes).from_address(address))
-    weakref.finalize(made.base if made.base is not None else made, _unmap, address, start, total_bytes)
+    weakref.finalize(
+        made.base if made.base is not None else made, _unmap, address, start, total_bytes
+    )
     return made
 
 
