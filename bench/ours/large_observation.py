@@ -45,14 +45,14 @@ def program(side: int, hidden: int) -> ot.Program:
 
 
 def ppo(
-    side: int, hidden: int, envs: int, steps: int, epochs: int, limit_mib: int = 0
+    side: int, hidden: int, envs: int, steps: int, epochs: int, storage: str = "float32"
 ) -> Callable[[], dict[str, float]]:
     """Return a sampler of steps of the game in a second, and of bytes of the peak.
 
-    With ``limit_mib`` the program fits into so many MiB.
+    Values that are kept for later loops, such as images, have the type ``storage``.
     """
     extents: dict[str, Any] = {"B": envs, "T": steps, "E": epochs, "I": UPDATES}
-    compiled = program(side, hidden).compile(hints=extents, memory_limit=limit_mib << 20 or None)
+    compiled = program(side, hidden).compile(hints=extents, storage=storage)
 
     def sample() -> dict[str, float]:
         begun = time.perf_counter()

@@ -138,6 +138,23 @@ def test_what_is_computed_again_is_the_same(share: float) -> None:
         np.testing.assert_allclose(run(**deep_given())[name], value, rtol=1e-4, atol=1e-6)
 
 
+def test_rows_that_are_picked_are_kept_in_16_bits_too() -> None:
+    b, t, r = ot.dims("b t r")
+    x = ot.recurrent("x", (64,), over=(b, t))
+    x[b, 0] = ot.input("first", (64,), over=b)
+    x[b, t + 1] = ot.cos(x + 1.0)
+    row = ot.input("row", dtype="int32", over=r)
+    program = ot.Program(found=x.at(b=row % b.size, t=row // b.size) * 2.0)
+    sizes = {"B": 4, "T": 100, "R": 300}
+    rng = np.random.default_rng(0)
+    given = {"first": rng.normal(size=(4, 64)), "row": rng.permutation(400)[:300].astype("int32")}
+    usual, narrow = (program.compile(hints=sizes, storage=s) for s in ("float32", "bfloat16"))
+    peaks = [run.explain(**sizes).memory.predicted_peak_bytes for run in (usual, narrow)]
+    assert peaks[0] - peaks[1] > 0.4 * (4 * 100 * 64 * 4)
+    wide, near = (run(**given, T=100)["found"] for run in (usual, narrow))
+    assert 0 < np.abs(wide - near).max() <= 2.0**-8 * np.abs(wide).max()
+
+
 @pytest.mark.parametrize(("half", "error"), [("bfloat16", 2.0**-8), ("float16", 2.0**-11)])
 def test_kept_values_may_take_16_bits(half: str, error: float) -> None:
     run = deep().compile(storage=half, hints=HINTS)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.system import Call, Load, Statement, System, fresh, loads
+from ostinato.codegen.ir.system import Call, Load, Statement, System, Value, fresh, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.planning.long_lived import Kept
 from ostinato.codegen.systems.equation_cost import point_ns
@@ -45,12 +45,16 @@ class _Copies:
     )
     open: list[str] = field(default_factory=list[str])
 
-    def read(self, load: Load, loop: int, of: Kept) -> Load:
+    def read(self, load: Load, loop: int, of: Kept) -> Value:
         """The load, of a copy if its tensor is not in memory in a loop that reads what was kept."""
         if load.tensor not in self.ways and load.tensor not in of.gone:
             return load
-        source = self.statements[load.tensor]
-        is_map = self.ways.get(load.tensor, "again") != "again" or source.kind in COPIED
+        source, way = self.statements[load.tensor], self.ways.get(load.tensor, "again")
+        if load.picks and way != "again":  # no copy has the steps in this order
+            self.decoded(source, way)
+            bits = replace(load, tensor=f"{source.name}_{way}", dtype="uint16")
+            return Call(f"{way}_value", (bits,), source.dtype)
+        is_map = way != "again" or source.kind in COPIED
         if load.picks or load.clamp or not is_map:
             raise Unavailable(load.tensor)
         places = list(zip(source.result_dims, load.dims, strict=True))
@@ -121,9 +125,11 @@ def again(system: System, kept: Sequence[Kept], ways: Ways) -> System:
         loops = {t: by_name[t].far[name] for t in ways if name in by_name[t].far}
         if loops:
 
-            def moved(load: Load, loops: Mapping[str, int] = loops) -> Load:
+            def moved(load: Load, loops: Mapping[str, int] = loops, kind: str = s.kind) -> Value:
                 if load.tensor not in loops:
                     return load
+                if load.picks and kind == "matmul":
+                    raise Unavailable(load.tensor)  # factors are loads
                 return copies.read(load, loops[load.tensor], by_name[load.tensor])
 
             copies.statements[name] = Rewrite({}, moved).clauses(s)
