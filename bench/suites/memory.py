@@ -105,7 +105,7 @@ SUITE = Suite(
         DECODE,
         SPILLED,
     ),
-    within=("limit_mib", "storage"),
+    within=("limit_mib", "storage", "form"),
     targets=(
         *(
             Target("", 1.1, 1.05, "again", {"steps": 100_000, "percent": percent})
