@@ -138,6 +138,26 @@ def test_what_is_computed_again_is_the_same(share: float) -> None:
         np.testing.assert_allclose(run(**deep_given())[name], value, rtol=1e-4, atol=1e-6)
 
 
+def test_rows_that_are_picked_are_computed_again() -> None:
+    b, t, r = ot.dims("b t r")
+    place = ot.recurrent("place", over=(b, t))
+    place[b, 0] = ot.input("first", over=b)
+    place[b, t + 1] = ot.cos(place + 1.0)
+    image = ot.exp(-ot.square(ot.arange(64).cast("float32") / 32.0 - place[..., None]))
+    row = ot.input("row", dtype="int32", over=r)
+    seen = image.at(b=row % b.size, t=row // b.size)
+    program = ot.Program(found=(seen * seen).sum(-1), all=image[:, :].sum((0, 1)))
+    sizes = {"B": 4, "T": 100, "R": 300}
+    rng = np.random.default_rng(0)
+    given = {"first": rng.normal(size=4), "row": rng.permutation(400)[:300].astype("int32")}
+    usual = program.compile(memory_limit=1 << 30, hints=sizes)
+    small = program.compile(memory_limit=40_000, hints=sizes)
+    use = [run.explain(**sizes).memory.predicted_peak_bytes for run in (usual, small)]
+    assert use[1] <= 40_000 < 4 * 100 * 64 * 4 < use[0]
+    wanted, found = (run(**given, T=100) for run in (usual, small))
+    assert all(found[name].tobytes() == wanted[name].tobytes() for name in ("found", "all"))
+
+
 def test_rows_that_are_picked_are_kept_in_16_bits_too() -> None:
     b, t, r = ot.dims("b t r")
     x = ot.recurrent("x", (64,), over=(b, t))

@@ -13,7 +13,17 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.system import Call, Load, Statement, System, Value, fresh, loads
+from ostinato.codegen.ir.system import (
+    Call,
+    Literal_,
+    Load,
+    Pick,
+    Statement,
+    System,
+    Value,
+    fresh,
+    loads,
+)
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.planning.long_lived import Kept
 from ostinato.codegen.systems.equation_cost import point_ns
@@ -54,8 +64,10 @@ class _Copies:
             self.decoded(source, way)
             bits = replace(load, tensor=f"{source.name}_{way}", dtype="uint16")
             return Call(f"{way}_value", (bits,), source.dtype)
+        if load.picks:
+            return self.spelled_out(load, of)
         is_map = way != "again" or source.kind in COPIED
-        if load.picks or load.clamp or not is_map:
+        if load.clamp or not is_map:
             raise Unavailable(load.tensor)
         places = list(zip(source.result_dims, load.dims, strict=True))
         fixed = tuple((d, e) for d, e in places if not dims_of(e))
@@ -66,6 +78,32 @@ class _Copies:
         name = self.copy(source, loop, fixed, of)
         away = {d for d, _ in fixed}
         return replace(load, tensor=name, dims=tuple(e for d, e in places if d not in away))
+
+    def spelled_out(self, load: Load, of: Kept) -> Value:
+        """The equation of a value at a computed step, for its reader; what it reads is kept.
+
+        Errors: Unavailable if the equation says more than what it reads.
+        """
+        s = self.statements[load.tensor]
+        if not _is_simple(s) or load.clamp or len(self.open) > DEEPEST:
+            raise Unavailable(load.tensor)
+        by = dict(zip(s.result_dims, load.dims, strict=True))
+        by |= {a.index: e for a, e in zip(s.result_axes, load.axes, strict=True)}
+
+        def read(inner: Load) -> Value:
+            if inner.picks or inner.clamp:
+                raise Unavailable(load.tensor)
+            inner = replace(inner, picks=_mentioned(inner, load.picks))
+            is_here = inner.tensor not in self.ways and inner.tensor not in of.gone
+            if is_here or not _is_simple(self.statements[inner.tensor]):
+                return inner
+            return self.spelled_out(inner, of)
+
+        self.open.append(s.name)
+        ((_, value),) = s.clauses
+        made = Rewrite(by, read).value(value)
+        self.open.pop()
+        return made
 
     def copy(self, s: Statement, loop: int, fixed: Fixed, of: Kept) -> str:
         key = (s.name, loop, fixed)
@@ -114,6 +152,34 @@ class _Copies:
         return replace(plain, clauses=((ALWAYS, value),))
 
 
+def _is_simple(s: Statement) -> bool:
+    """Whether a value is made of elements that it reads, by functions only."""
+    return s.kind == "map" and len(s.clauses) == 1 and _of_loads(s.clauses[0][1])
+
+
+def _of_loads(value: Value) -> bool:
+    match value:
+        case Load():
+            return not value.picks
+        case Literal_():
+            return True
+        case Call(_, args):
+            return all(map(_of_loads, args))
+        case _:
+            return False
+
+
+def _mentioned(load: Load, picks: Sequence[Pick]) -> tuple[Pick, ...]:
+    """The computed indices that a load mentions, and those that their sizes mention."""
+    open_ = {d for e in (*load.dims, *load.axes) for d in dims_of(e)}
+    found = list[Pick]()
+    for pick in reversed(picks):
+        if pick.axis.index in open_:
+            found.insert(0, pick)
+            open_ |= dims_of(pick.axis.size)
+    return tuple(found)
+
+
 def again(system: System, kept: Sequence[Kept], ways: Ways) -> System:
     """Return the system in which later loops get the chosen values in the given ways.
 
@@ -152,10 +218,15 @@ def is_read_by_step(system: System, k: Kept) -> bool:
 
 
 def added_ns(system: System, changed: System, sizes: Sizes) -> float:
-    """What the statements that a change adds take at one point of their loops."""
-    new = (s for n, s in changed.statements.items() if n not in system.statements)
-    points = ((s, _terms(s, sizes) * sizes.elements(s.lowered)) for s in new)
-    return sum(size * point_ns(s, size) for s, size in points)
+    """What the statements that a change adds take at one point of their loops, or take more."""
+    total = 0.0
+    for name, s in changed.statements.items():
+        size, before = _terms(s, sizes) * sizes.elements(s.lowered), system.statements.get(name)
+        if before is None:
+            total += size * point_ns(s, size)
+        elif before != s:
+            total += size * max(0.0, point_ns(s, size) - point_ns(before, size))
+    return total
 
 
 def _terms(s: Statement, sizes: Sizes) -> float:
