@@ -33,13 +33,11 @@ RULES = (
     "vectorize/lin",
     "vectorize/shift",
     "vectorize/point",
-    "vectorize/first-point",
     "vectorize/nest",
     "vectorize/nest-recurrence",
     "view/read-here",
     "view/read-invariant",
     "view/index-of-slice",
-    "view/index-here",
     "view/read-from-slice",
     "view/slice-from-slice",
     "view/move-nowhere",
@@ -72,10 +70,9 @@ RULES = (
     "matmul/outer-sum-1",
     "matmul/outer-sum-2",
     "matmul/outer-sum-3",
-    "fuse/first-columns",
-    "fuse/last-columns",
-    "fuse/first-rows",
-    "fuse/last-rows",
+    "fuse/parts",
+    "fuse/columns",
+    "fuse/rows",
 )
 
 BOUNDED = ("view/fold-of-moved", "view/moved-fold")  # every mask of a few axes
