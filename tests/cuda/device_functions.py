@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,11 +30,11 @@ Number = Callable[[Any], Any]
 
 
 def _whole(dtype: str, bits: int, is_signed: bool) -> Number:
-    kind = np.dtype(dtype).type
+    kind, every = np.dtype(dtype).type, 2**bits - 1
+    sign = 2 ** (bits - 1) if is_signed else 0
 
     def made(x: Any) -> Any:
-        found = int(x) % 2**bits
-        return kind(found - 2**bits if is_signed and found >= 2 ** (bits - 1) else found)
+        return kind(((int(x) & every) ^ sign) - sign)
 
     return made
 
@@ -53,24 +54,32 @@ def fma(x: Any, y: Any, z: Any) -> Any:
     a, b, c = float(x), float(y), float(z)
     if not all(map(math.isfinite, (a, b, c))):
         return kind(kind(x) * kind(y) + kind(z))
+    if kind is np.float32:
+        return kind(_to_odd(a * b, c))  # a product of two float32 is exact
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         return kind(a * b + c)
-    return _rounded(exact, kind)
+    return _rounded(exact)
 
 
-def _rounded(exact: Fraction, kind: Any) -> Any:
-    """The nearest float of a type, halfway to even."""
+def _to_odd(x: float, y: float) -> float:
+    """``x + y``, and where it is not exact the odd one of the two floats around it.
+
+    What lies just beside the middle of two float32 is then not taken for the middle.
+    """
+    near = x + y
+    back = near - x
+    lost = (x - (near - back)) + (y - back)  # exactly what rounding left out (Knuth's two-sum)
+    is_even = lost and struct.pack("<d", near)[0] % 2 == 0
+    return math.nextafter(near, math.copysign(math.inf, lost)) if is_even else near
+
+
+def _rounded(exact: Fraction) -> Any:
+    """The nearest float64, halfway to even."""
     try:
-        near = float(exact)
+        return np.float64(float(exact))
     except OverflowError:
-        return kind(math.inf if exact > 0 else -math.inf)
-    if kind is np.float64 or Fraction(near) == exact:
-        return kind(near)
-    # Round to odd first: what lies just beside the middle of two float32 is not taken for it.
-    away = math.inf if Fraction(near) < exact else -math.inf
-    is_even = np.float64(near).view(np.int64) % 2 == 0
-    return kind(math.nextafter(near, away) if is_even else near)
+        return np.float64(math.inf if exact > 0 else -math.inf)
 
 
 def bits_of(x: Any) -> Any:

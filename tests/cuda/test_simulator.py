@@ -2,12 +2,14 @@
 
 import random
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.cuda.device_functions import fma
 from tests.cuda.programs import network
 from tests.cuda.simulator import Fault, Memory, launch, simulated
 
@@ -86,3 +88,19 @@ def test_generated_kernels_need_their_barriers(barrier: str, simulate: Callable[
     module.module.source = module.module.source.replace(barrier, "pass")
     with pytest.raises(Fault, match="without a barrier|writes what"):
         run(seed=3, **given)
+
+
+def test_a_fused_product_and_sum_is_rounded_once() -> None:
+    one = np.float32(1)
+    middle = one + np.float32(2.0**-12)  # its square is 1 + 2^-11 + 2^-24: between two float32
+    low, high = np.float32(1 + 2.0**-11), np.float32(1 + 2.0**-11 + 2.0**-23)
+    tiny = np.float32(2.0**-80)  # what float64 does not hold beside it
+    assert [fma(middle, middle, z) for z in (-tiny, tiny * 0, tiny)] == [low, low, high]
+    assert fma(-middle, middle, -tiny) == -high
+    drawn = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
+    for x, y, z in drawn:
+        found = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+        near = fma(x, y, z)
+        beside = [np.nextafter(near, np.float32(to)) for to in (-np.inf, np.inf)]
+        far = [abs(Fraction(float(other)) - found) for other in (near, *beside)]
+        assert min(far) == far[0]
