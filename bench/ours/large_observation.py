@@ -45,14 +45,23 @@ def program(side: int, hidden: int) -> ot.Program:
 
 
 def ppo(
-    side: int, hidden: int, envs: int, steps: int, epochs: int, storage: str = "float32"
+    side: int,
+    hidden: int,
+    envs: int,
+    steps: int,
+    epochs: int,
+    storage: str = "float32",
+    limit_mib: int = 0,
 ) -> Callable[[], dict[str, float]]:
     """Return a sampler of steps of the game in a second, and of bytes of the peak.
 
-    Values that are kept for later loops, such as images, have the type ``storage``.
+    Values that are kept for later loops, such as images, have the type ``storage``. With
+    ``limit_mib`` the program fits into so many MiB: images are drawn again.
     """
     extents: dict[str, Any] = {"B": envs, "T": steps, "E": epochs, "I": UPDATES}
-    compiled = program(side, hidden).compile(hints=extents, storage=storage)
+    limit = limit_mib << 20 or None
+    made = program(side, hidden)
+    compiled = made.compile(hints=extents, storage=storage, memory_limit=limit)
 
     def sample() -> dict[str, float]:
         begun = time.perf_counter()

@@ -28,6 +28,7 @@ LARGE_OBSERVATION = Case(
     {"side": 64, "hidden": 32, "envs": 64, "steps": 256, "epochs": 1},
     "env_steps/s",
     (
+        Entry("ostinato", OURS_OF_IMAGES, "", "limit", {"limit_mib": 256}),
         Entry("ostinato", OURS_OF_IMAGES),
         Entry("ostinato", OURS_OF_IMAGES, "", "16 bits", {"storage": "bfloat16"}),
         *(
@@ -74,11 +75,11 @@ SUITE = Suite(
         "store all, with and without `jax.checkpoint` around a step of the loss, or are written\n"
         "so that they add up gradients. Its peak is XLA's own account. PPO on images draws them\n"
         "itself: JAX copies the rows of all minibatches of an epoch, as in the suite `ppo`, or of\n"
-        "one at a time; *16 bits* keeps images in bfloat16, by an option, which JAX's program\n"
-        "could do by hand. The decoder's keys and values take 16 MiB, and 10 are the limit: they\n"
-        "lie in a file, and each step reads all of them. A history of *over_limit* times the\n"
-        "limit lies in a file that stays in the system's cache, or is dropped from it when it\n"
-        "leaves memory."
+        "one at a time. A limit of 256 MiB makes ostinato draw images again where they are read,\n"
+        "*16 bits* keeps them in bfloat16: JAX's program could do either by hand. The decoder's\n"
+        "keys and values take 16 MiB, and 10 are the limit: they lie in a file, and each step\n"
+        "reads all of them. A history of *over_limit* times the limit lies in a file that stays\n"
+        "in the system's cache, or is dropped from it when it leaves memory."
     ),
     cases=tuple(
         Case(
