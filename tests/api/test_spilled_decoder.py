@@ -10,7 +10,7 @@ import pytest
 
 import ostinato as ot
 from bench.ours.models import Transformer, generation
-from ostinato import nn
+from ostinato import nn, optim
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.certificate.transfer_proof import check_transfers
@@ -82,6 +82,18 @@ def test_certificates_prove_its_transfers(is_called: bool) -> None:
     ):
         with pytest.raises(Misplaced, match=fact):
             check_transfers(order, replace(made, passages=wrong), 2)
+
+
+def test_a_loop_of_the_driver_may_share_out_other_work() -> None:
+    b, i = ot.dims("b i")
+    model = nn.MLP(8, (16,), 1, over=i)
+    loss = ot.square(model(ot.input("x", (8,), over=b)))[:, i].mean()
+    model.update(optim.SGD(0.1), loss)
+    sizes = {"B": 1_000, "I": 20_000}
+    plan = planned(ot.Program(loss=loss), **sizes)
+    (made,) = layouts_of(plan, 2, [sizes], 120_000)
+    assert any(isinstance(p.call[-1], Dim) for p in made.passages)
+    assert check_transfers(timeline_of(plan), made, 2) > 0
 
 
 def tokens() -> ot.Program:

@@ -193,6 +193,9 @@ def _accesses(
         for of, at, writes, ranges in _touched(s, dims):
             if _owner(tensors, of) != p.tensor or tensors[of].place == "register":
                 continue
+            is_shared = s.cut is not None or any(loop.parallel for loop in s.loops)
+            if isinstance(p.call[-1], Dim) and is_shared:
+                raise Misplaced(f"`{p.tensor}` is touched by several workers")
             index = at[slot]
             free = dims_of(index) if loop is None else dims_of(index - expr(loop.dim))
             other = loop is not None and (index - expr(loop.dim)).terms
@@ -237,8 +240,6 @@ def _here(s: Step | Fill, p: Passage) -> tuple[int, Loop | None]:
     """The tree of a kernel that a step is in, and its loop; all of a loop of the driver is one."""
     rest, last = s.time[len(p.call) :], p.call[-1]
     if isinstance(last, Dim):
-        if s.cut is not None or any(loop.parallel for loop in s.loops):
-            raise Misplaced(f"`{p.tensor}` is touched by several workers")
         return 0, next(loop for loop in s.loops if loop.dim == last)
     outer = next((k for k, t in enumerate(rest) if not isinstance(t, Dim)), 0)
     place, behind = rest[outer], rest[outer + 1 : outer + 2]
