@@ -15,9 +15,9 @@ from ostinato.pdg.index import (
     minimum,
     product,
     substitute,
-    upper_bound,
 )
 from ostinato.pdg.intervals import is_quasi_affine
+from ostinato.pdg.upper_bound import upper_bound
 
 B, T, K = Dim("b"), Dim("t"), Dim("k")  # declared in this order
 

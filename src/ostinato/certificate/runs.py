@@ -19,9 +19,10 @@ from ostinato.compiler.arguments import Signature, declared_shape, signature
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.host_functions import HostFunction
-from ostinato.pdg.index import Dim, Extent, evaluate, product, upper_bound
+from ostinato.pdg.index import Dim, Extent, evaluate, product
 from ostinato.pdg.interpret import Interpreter
 from ostinato.pdg.node import UNSEEN, Host, Input, Node, Pdg
+from ostinato.pdg.upper_bound import upper_bound
 from ostinato.runtime.run.executor import Bound
 
 SPREAD = 3  # small extents are drawn from so many values

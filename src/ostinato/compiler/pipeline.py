@@ -24,10 +24,11 @@ from ostinato.pdg.errors import OptionError
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, upper_bound
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr
 from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.pass_record import with_added
+from ostinato.pdg.upper_bound import upper_bound
 from ostinato.runtime.machine_code.compiling import short_turns
 from ostinato.runtime.machine_code.piecewise import Making
 from ostinato.runtime.run.arrays import tile_counts

@@ -15,20 +15,11 @@ from functools import cache
 
 from ostinato.pdg.condition import Compare, Cond, Negation
 from ostinato.pdg.errors import AffineError, DomainError, MemoryLimitError, ShapeError
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extent,
-    Slice,
-    dims_of,
-    evaluate,
-    expr,
-    product,
-    upper_bound,
-)
+from ostinato.pdg.index import Dim, Expr, Extent, Slice, dims_of, evaluate, expr, product
 from ostinato.pdg.intervals import LARGEST, LONGEST, depth, interval, magnitude
 from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import Affine, Along, Case, Iota, Node, Part, Pdg, Read
+from ostinato.pdg.upper_bound import upper_bound
 
 DEEPEST = 100
 """The most functions in each other that an index or a condition of a user has: Python recurses."""

@@ -30,17 +30,7 @@ from ostinato.codegen.lowering.integer_nodes import clamped, literal
 from ostinato.codegen.lowering.stored import Places, Point, known_fold
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, substitute_cond
 from ostinato.pdg.errors import ShapeError
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extent,
-    Slice,
-    dims_of,
-    expr,
-    product,
-    substitute,
-    upper_bound,
-)
+from ostinato.pdg.index import Dim, Expr, Extent, Slice, dims_of, expr, product, substitute
 from ostinato.pdg.index_functions import applied
 from ostinato.pdg.node import (
     MOVES,
@@ -61,6 +51,7 @@ from ostinato.pdg.node import (
     Transpose,
 )
 from ostinato.pdg.origin import Origin
+from ostinato.pdg.upper_bound import upper_bound
 
 
 class Picks(Places):

@@ -30,7 +30,7 @@ from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.demand.demand import Demand, box
 from ostinato.pdg.functions import POSITIONS, REPEATED
-from ostinato.pdg.index import Dim, Expr, expr, symbols, upper_bound
+from ostinato.pdg.index import Dim, Expr, expr, symbols
 from ostinato.pdg.node import (
     PURE,
     Along,
@@ -52,6 +52,7 @@ from ostinato.pdg.node import (
     Scan,
 )
 from ostinato.pdg.origin import Origin
+from ostinato.pdg.upper_bound import upper_bound
 
 Clauses = tuple[tuple[Cond, Value], ...]
 MOST_CLAUSES = 16  # of a concatenation: under each hold the negations of those before it

@@ -13,7 +13,7 @@ from ostinato.codegen.systems.axes import JUMPING
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.build import order
 from ostinato.pdg.functions import POSITIONS, fold_unit
-from ostinato.pdg.index import Dim, Expr, Slice, expr, upper_bound
+from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.node import (
     MOVES,
     Affine,
@@ -39,6 +39,7 @@ from ostinato.pdg.node import (
     Scan,
     Transpose,
 )
+from ostinato.pdg.upper_bound import upper_bound
 
 Point = dict[Dim, Expr]
 DEEPEST = 48  # operators in a row that may be one equation

@@ -20,11 +20,12 @@ from ostinato.pdg.demand.demand import Demand, box, read_relation
 from ostinato.pdg.demand.elsewhere import elsewhere, is_leaf
 from ostinato.pdg.errors import DomainError
 from ostinato.pdg.extra_dims import in_generation
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, maximum, substitute, upper_bound
+from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, maximum, substitute
 from ostinato.pdg.isl import condition_set, relation
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node, Pdg, Read
 from ostinato.pdg.remake import renewed
+from ostinato.pdg.upper_bound import upper_bound
 
 GENERATION = 1000  # of longer dimensions: far from those of derivatives and guards
 ROUNDS = 50  # reads of reads: each round writes out one more level

@@ -18,19 +18,9 @@ from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.functions import FLOATS, POSITIONS, REPEATED, fold_unit
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extremum,
-    Slice,
-    dims_of,
-    expr,
-    floordiv,
-    maximum,
-    minimum,
-    upper_bound,
-)
+from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, floordiv, maximum, minimum
 from ostinato.pdg.node import Dtype, Iota, Map, Node, Pdg, Read, Reduce, postorder
+from ostinato.pdg.upper_bound import upper_bound
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
 from ostinato.rewrite.relations import RELATIONS, saying
