@@ -29,6 +29,7 @@ def trained() -> ot.Program:
     return ot.Program(loss=loss, slope=ot.grad(loss, weights[0]))
 
 
+@cache
 def peak(limit: int | None = None) -> int:
     run = trained().compile(memory_limit=limit, hints=HINTS)
     return run.explain(**HINTS).memory.predicted_peak_bytes

@@ -11,7 +11,7 @@ import ostinato as ot
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.functions import Array
 
-SIZES = {"B": 70, "T": 40}
+SIZES = {"B": 70, "T": 16}
 
 
 def episodes() -> tuple[Tensor, Tensor]:

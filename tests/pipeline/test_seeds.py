@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
 
 import ostinato as ot
 from ostinato import rl
+from ostinato.compiler.compiled import Compiled
 from ostinato.language.dims import Dimension
 
+pytestmark = pytest.mark.xdist_group("seeds")  # one process compiles what tests share
 SIZES = {"B": 5, "I": 3, "T": 4}
 ORDERS = ("k b i t", "k i b t", "b k i t", "i k b t")
 
@@ -36,8 +39,20 @@ def training(order: str) -> ot.Program:
     return ot.Program(loss=loss)
 
 
-def a2c(*over: Dimension) -> ot.Program:
-    return rl.a2c(rl.CartPole(), over=over).program
+@cache
+def a2c() -> ot.Program:
+    return rl.a2c(rl.CartPole()).program
+
+
+@cache
+def beside() -> ot.Program:
+    """Trainings of several seeds."""
+    return rl.a2c(rl.CartPole(), over=ot.dims("k")).program
+
+
+@cache
+def alone_and_beside() -> tuple[Compiled, Compiled]:
+    return a2c().compile(threads=1), beside().compile(threads=1)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -59,17 +74,17 @@ def test_seeds_equal_the_interpreter(order: str) -> None:
 @pytest.mark.parametrize("seeds", [1, 8])
 def test_seeds_take_the_memory_of_as_many_trainings(seeds: int) -> None:
     sizes = {"B": 16, "T": 16, "I": 200}
-    alone, beside = (p.compile(threads=1) for p in (a2c(), a2c(ot.dims("k"))))
-    one = alone.explain(**sizes).memory.predicted_peak_bytes
-    assert beside.explain(**sizes, K=seeds).memory.predicted_peak_bytes < 2 * seeds * one
+    one, several = alone_and_beside()
+    one_bytes = one.explain(**sizes).memory.predicted_peak_bytes
+    assert several.explain(**sizes, K=seeds).memory.predicted_peak_bytes < 2 * seeds * one_bytes
 
 
 def test_records_come_while_seeds_learn() -> None:
-    assert "for i = 0 .. I-1:    # published" in a2c(ot.dims("k")).compile().explain().schedule
+    assert "for i = 0 .. I-1:    # published" in beside().compile().explain().schedule
 
 
 def test_of_many_seeds_each_is_done_by_one_worker() -> None:
-    schedule = a2c(ot.dims("k")).compile(hints={"K": 64}).explain().schedule
+    schedule = beside().compile(hints={"K": 64}).explain().schedule
     kernels = [line.strip() for line in schedule.splitlines() if re.match(r" *k\d+ parallel", line)]
     assert kernels and all("parallel k = 0 .. K-1" in line for line in kernels)
 
@@ -77,7 +92,7 @@ def test_of_many_seeds_each_is_done_by_one_worker() -> None:
 @pytest.mark.parametrize("hints", [{"B": 1}, {"B": 4}, {"B": 4, "K": 8}])
 def test_rows_stay_in_tiles_where_they_are_known_to_be_few(hints: dict[str, int]) -> None:
     sizes = {"B": hints["B"], "T": 16, "I": 200}
-    run = a2c(ot.dims("k")).compile(threads=1, hints=hints)
+    run = beside().compile(threads=1, hints=hints)
     assert "k_o" not in run.explain().schedule
     assert run.explain(**sizes, K=1).memory.predicted_peak_bytes < 400_000
 
@@ -93,6 +108,6 @@ def test_one_seed_leaves_all_workers_to_its_rows(order: str) -> None:
 
 
 def test_one_seed_learns_from_minibatches_in_tiles() -> None:
-    beside = rl.ppo(rl.CartPole(), over=ot.dims("k")).program.compile(threads=2)
-    schedule = beside.explain(B=8, I=50, T=128, E=4, K=1).schedule
+    run = rl.ppo(rl.CartPole(), over=ot.dims("k")).program.compile(threads=2)
+    schedule = run.explain(B=8, I=50, T=128, E=4, K=1).schedule
     assert "parallel row_g" in schedule and "in slices" in schedule and "parallel k" not in schedule
