@@ -9,18 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Self
-
-
-class Shared:
-    """What never changes: a copy of a setting holds the same ones."""
-
-    def __deepcopy__(self, _: object) -> Self:
-        return self
 
 
 @dataclass(frozen=True)
-class Var(Shared):
+class Var:
     """An integer; with a size, one of ``0, ..., size - 1``. Sizes are ``least`` at least."""
 
     name: str
@@ -35,16 +27,12 @@ class Var(Shared):
     def key(self) -> str:
         return self.name
 
-    @cached_property
-    def alone(self) -> Poly:
-        return Poly((((self,), 1),))
-
     def renamed(self, by: Renaming) -> Poly:
-        return by[self] if self in by else self.alone
+        return by[self] if self in by else poly(self)
 
 
 @dataclass(frozen=True)
-class Apply(Shared):
+class Apply:
     """An unknown function of integers: the value of an index expression, or a size, at a point."""
 
     name: str
@@ -62,7 +50,7 @@ class Apply(Shared):
 
 
 @dataclass(frozen=True)
-class Quotient(Shared):
+class Quotient:
     """``of // by`` rounded down."""
 
     of: Poly
@@ -77,7 +65,7 @@ class Quotient(Shared):
 
 
 @dataclass(frozen=True)
-class Clip(Shared):
+class Clip:
     """``of``, at least 0 and at most ``most``: the positions of a tile that are in a range."""
 
     of: Poly
@@ -92,7 +80,7 @@ class Clip(Shared):
 
 
 @dataclass(frozen=True)
-class Opaque(Shared):
+class Opaque:
     """An integer that is the value of a tensor, clamped to an axis."""
 
     text: str
@@ -120,7 +108,7 @@ Monomial = tuple[Atom, ...]
 
 
 @dataclass(frozen=True)
-class Poly(Shared):
+class Poly:
     """A sum of integer multiples of products of atoms, in canonical order."""
 
     terms: tuple[tuple[Monomial, int], ...]
@@ -218,7 +206,7 @@ def poly(value: Poly | Atom | int) -> Poly:
         return value
     if isinstance(value, int):
         return _constant(value)
-    return value.alone if isinstance(value, Var) else Poly((((value,), 1),))
+    return Poly((((value,), 1),))  # not kept: a variable that holds it would be a circle
 
 
 @cache

@@ -183,7 +183,8 @@ def settings(found: Law) -> Iterator[Setting]:
         try:
             if gaining(found):  # ranks are alike for all kinds of ranges
                 thick = next(situations(found, thick))
-            assume(found, thick, Meaning(thick, {}))
+            with Meaning(thick, {}) as meaning:
+                assume(found, thick, meaning)
         except Conflict:
             pass
         except (Impossible, Misfit, StopIteration):
@@ -195,7 +196,8 @@ def settings(found: Law) -> Iterator[Setting]:
         plain.signs = found.rule.exact == "exact"
         for setting in situations(found, plain):
             try:
-                assume(found, setting, Meaning(setting, {}))
+                with Meaning(setting, {}) as meaning:
+                    assume(found, setting, meaning)
             except (Impossible, Misfit):
                 continue
             yield setting
@@ -213,10 +215,9 @@ def _decide(found: Law, setting: Setting, tries: bool) -> None:
     about = _described(setting)
     point = setting.point()
     for left, right in _claims(found, setting):
-        meaning = Meaning(setting, {})
         try:
-            a, b = meaning.of(left), meaning.of(right)
-            _same_shape(setting, a, b, point)
+            with Meaning(setting, {}) as meaning:
+                _same_shape(setting, meaning.of(left), meaning.of(right), point)
         except (Misfit, Impossible) as problem:
             raise Refuted(f"{show(right)}: {problem} ({about})") from problem
         try:
@@ -307,12 +308,12 @@ def _unequal(
 
     ``places``: what is known of the positions of the elements.
     """
-    meaning = Meaning(setting, assumed)
     try:
-        element = _element(meaning, sides, ranged)
-        element = tuple(at.renamed(places) for at in element) if places else element
-        values = _at(meaning, sides, element)
-        proved = _is_proved(found, meaning, sides, values, element)
+        with Meaning(setting, assumed) as meaning:
+            element = _element(meaning, sides, ranged)
+            element = tuple(at.renamed(places) for at in element) if places else element
+            values = _at(meaning, sides, element)
+            proved = _is_proved(found, meaning, sides, values, element)
     except Undecided as split:
         found.methods.add("cases of conditions")
         if places is None and (at := _first_place(split.test)) is not None:
@@ -346,14 +347,15 @@ def _try_specials(found: Law, setting: Setting, sides: tuple[Tree, Tree], about:
     pending: list[dict[Test, bool]] = [{}]
     while pending:
         assumed = pending.pop()
-        meaning = Meaning(setting, assumed)
         try:
-            element = _element(meaning, sides, True)
-            values = one_step(meaning, sides, element) or _at(meaning, sides, element)
+            with Meaning(setting, assumed) as meaning:
+                element = _element(meaning, sides, True)
+                values = one_step(meaning, sides, element) or _at(meaning, sides, element)
+                sizes = meaning.of(sides[0]).shape
         except Undecided as split:
             pending += [{**assumed, split.test: holds} for holds in (True, False)]
             continue
-        shape = tuple(setting.size(s, setting.point()) for s in meaning.of(sides[0]).shape)
+        shape = tuple(setting.size(s, setting.point()) for s in sizes)
         steps = Steps(found, setting, assumed)
         example = special_difference(values, steps, found.rule.exact, shape)
         if example is not None:

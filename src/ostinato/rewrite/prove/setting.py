@@ -7,8 +7,9 @@ such axis in every gap stands for any number: a law that names n axes is decided
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ostinato.rewrite.prove.application import Unknown
@@ -166,6 +167,19 @@ class Setting:
 
     def __post_init__(self) -> None:
         self._count = 0
+
+    def copied(self) -> Setting:
+        """A setting that knows the same, and learns by itself what it is told from now on."""
+        out, sizes = copy.copy(self), _Copies()
+        for name, known in vars(self).items():
+            if isinstance(known, dict | set):
+                setattr(out, name, known.copy())  # of names, to what never changes
+        out.avoids = {name: dims.copy() for name, dims in self.avoids.items()}
+        out.shapes = {name: sizes.of_all(shape) for name, shape in self.shapes.items()}
+        out.lists = {name: sizes.of_all(listed) for name, listed in self.lists.items()}
+        out.sizes = {name: sizes.of(size) for name, size in self.sizes.items()}
+        out.reshapes = [(sizes.of_each(a), sizes.of_each(b)) for a, b in self.reshapes]
+        return out
 
     def twin_of(self, name: str) -> tuple[str, str] | None:
         """What a recurrence is with a dimension as its first axis, and the dimension."""
@@ -434,6 +448,29 @@ class Setting:
                 coordinates = point.without(self.avoids.get(name, set()))
                 first = Apply(f"{name}.lo", tuple(p for _, p in coordinates))
                 return poly(first) + i * poly(Var(f"{name}.step", None, True))
+
+
+class _Copies:
+    """The sizes of a copy: one for each of the setting that is copied."""
+
+    def __init__(self) -> None:
+        self._made: dict[Size, Size] = {}
+
+    def of(self, size: Size) -> Size:
+        made = self._made.get(size)
+        if made is None:
+            made = self._made[size] = Size(size.name, size.avoids.copy(), size.fixed)
+            if size.link is not None:
+                made.link = self.of(size.link)
+            if size.fixed is not None and size.fixed.factors:
+                made.fixed = replace(size.fixed, factors=self.of_each(size.fixed.factors))
+        return made
+
+    def of_all(self, sizes: list[Size]) -> list[Size]:
+        return [self.of(size) for size in sizes]
+
+    def of_each(self, sizes: tuple[Size, ...]) -> tuple[Size, ...]:
+        return tuple(map(self.of, sizes))
 
 
 def greater(a: Poly, b: Poly) -> Poly:

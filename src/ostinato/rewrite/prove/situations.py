@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 
 from ostinato.rewrite.load.orders import around
 from ostinato.rewrite.prove.integers import Var, poly
@@ -73,7 +72,7 @@ def _gaining(found: Law, ranges: Mapping[str, str], setting: Setting) -> Iterato
         near = [row for row in found.rows if row.claims(Nearby) and row["s"] == part]
         sided = [("prefix", "suffix")[setting.numbers[row["f"]]] for row in near]
         for kind in (given[part],) if part in given else sided or kinds:
-            case = deepcopy(setting)
+            case = setting.copied()
             case.known[part] = kind, setting.dims[dim]
             about = [row for row in found.rows if row.cells.get("s") == part]
             if all(_enters(row, kind, case, here) for row in about):
@@ -96,7 +95,7 @@ def _from_the_first(setting: Setting, dim: str, kind: str) -> Iterator[Setting]:
     """The step at which a range is empty, the next one, and any later one."""
     rest = poly(Var("later", None, True, 0))
     for since in (poly(0), poly(1), rest + 2):
-        case, others = deepcopy(setting), poly(Var("others", None, True))
+        case, others = setting.copied(), poly(Var("others", None, True))
         backwards = STEPS[kind].gains == "first"
         case.places[dim] = others - 1 if backwards else since
         case.extents[dim] = since + others
@@ -132,7 +131,7 @@ def _enters(row: Row, kind: str, case: Setting, here: set[str]) -> bool:
 def _in_tiles(found: Law, tiled: Row, setting: Setting) -> Setting:
     """Tiles that make up a size of at least 1; some positions may lie behind it."""
     whole, tile = tiled["n"], tiled["p"]
-    case, place = deepcopy(setting), setting.dims[tiled["d"]]
+    case, place = setting.copied(), setting.dims[tiled["d"]]
     count = poly(Var("tiles", None, True))
     case.extents[place] = count
     case.totals[whole] = count * WIDTH - Var("unused", count * WIDTH)
@@ -155,7 +154,7 @@ def _orders(row: Row, setting: Setting) -> Iterator[Setting]:
         for found in itertools.permutations(range(-axes, 0)):
             place, left = around(found, p)
             if place == setting.numbers[row["q"]] and len(left) in moves.others:
-                case = deepcopy(setting)
+                case = setting.copied()
                 case.orders = {row["o"]: found}
                 if "b" in row.cells:
                     case.orders[row["b"]] = left
@@ -175,6 +174,6 @@ def _first_and_later(found: Law, setting: Setting) -> Iterator[Setting]:
         else ((poly(0), after), (before, before + after))
     )
     for is_first, (place, extent) in zip((True, False), cases, strict=True):
-        case = deepcopy(setting)
+        case = setting.copied()
         case.places[dim], case.extents[dim], case.is_first = place, extent, is_first
         yield case

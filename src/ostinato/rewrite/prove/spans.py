@@ -7,7 +7,6 @@ the next case begins, so that all comparisons are decided.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass, field
 
 from ostinato.rewrite.prove.integers import Poly, Var, never_negative, poly
@@ -39,7 +38,7 @@ def cases(row: Row, setting: Setting) -> Iterator[Setting]:
         yield from _elsewhere(setting, place, *names)
         return
     for case in _cases(claim, names):
-        found = deepcopy(setting)
+        found = setting.copied()
         for name in case.spans:
             found.known[name] = ("span", place)
         for name in case.offsets:
@@ -89,7 +88,7 @@ def _elsewhere(
 ) -> Iterator[Setting]:
     """The range is the other one at the index, or it is empty."""
     for holds in (True, False):
-        found = deepcopy(setting)
+        found = setting.copied()
         found.known[part] = ("elsewhere", place, other, index, cond)
         found.decided = {cond: holds}
         yield found
