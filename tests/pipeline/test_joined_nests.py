@@ -8,6 +8,8 @@ import pytest
 
 import ostinato as ot
 from ostinato import nn, optim
+from ostinato.codegen.emit import driver
+from ostinato.codegen.loops.expression import Constant, Expression, Tuple, call
 from ostinato.codegen.planning import joined_nests
 
 
@@ -57,3 +59,21 @@ def test_a_stored_program_writes_its_units_again() -> None:
 def test_certificates_hold(tmp_path: Path) -> None:
     deep(8).compile().certificate(tmp_path / "c.json")
     assert ot.verify_certificate(tmp_path / "c.json").holds
+
+
+def test_a_certificate_of_other_draws_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last numbers of a call may be any for the driver: what the loops do with them decides."""
+
+    def other(numbers: Expression) -> Expression:
+        if isinstance(numbers, Tuple) and isinstance(numbers.of[-1], Constant):
+            return Tuple((*numbers.of[:-1], Constant(numbers.of[-1].value + 1)))
+        return numbers
+
+    def altered(fn: str, *args: Expression) -> Expression:
+        return call(fn, *args[:-1], other(args[-1])) if fn == "invoke" else call(fn, *args)
+
+    monkeypatch.setattr(driver, "call", altered)
+    deep(8).compile(without=["layout"]).certificate(tmp_path / "c.json")
+    assert not ot.verify_certificate(tmp_path / "c.json").holds
