@@ -110,7 +110,8 @@ def test_what_calls_of_a_loop_of_the_driver_read_whole_has_the_same_bits() -> No
     for _ in range(2):
         found = run(**sizes, **arrays)["token"]
         assert found.tobytes() == usual(**sizes, **arrays)["token"].tobytes()
-    (frame,) = [f for f in run.executable._free if f.transfers]
+    free = run.executable._free  # pyright: ignore[reportPrivateUsage]
+    (frame,) = [f for f in free if f.transfers]
     expected = sum(len(p.transfers) for p in frame.layout.moves.passages)
     assert frame.transfers and frame.transfers.count == expected > 0
     assert not frame.layout.moves.unplanned

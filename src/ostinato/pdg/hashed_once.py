@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 Made = TypeVar("Made")
@@ -10,8 +11,8 @@ Made = TypeVar("Made")
 class Keyed:
     """Room for the hash of a record."""
 
-    __slots__ = ("_hash",)
-    _hash: int
+    __slots__ = ("known_hash",)
+    known_hash: int
 
 
 def hashed_once(kind: type[Made]) -> type[Made]:
@@ -20,14 +21,14 @@ def hashed_once(kind: type[Made]) -> type[Made]:
     It is none of their fields, so that no copy and no file has it: text hashes otherwise in every
     process.
     """
-    computed = kind.__hash__
+    computed: Callable[[Keyed], int] = kind.__hash__
 
     def kept(self: Keyed) -> int:
         try:
-            return self._hash
+            return self.known_hash
         except AttributeError:
             made: int = computed(self)
-            object.__setattr__(self, "_hash", made)
+            object.__setattr__(self, "known_hash", made)
             return made
 
     kind.__hash__ = kept  # type: ignore[assignment, method-assign]  # a function becomes a method

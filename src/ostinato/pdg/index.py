@@ -133,8 +133,8 @@ Atom = Dim | Extent | FloorDiv | Mod | Extremum | Product
 class _Asked(Keyed):
     """Room for what is asked for often."""
 
-    __slots__ = ("_dims",)
-    _dims: frozenset[Dim]
+    __slots__ = ("known_dims",)
+    known_dims: frozenset[Dim]
 
 
 @hashed_once
@@ -362,10 +362,10 @@ def dims_of(value: ExprLike) -> frozenset[Dim]:
     """The dimensions that the expression mentions."""
     e = value if isinstance(value, Expr) else expr(value)
     try:
-        return e._dims
+        return e.known_dims
     except AttributeError:
         found = _dims(e)
-        object.__setattr__(e, "_dims", found)
+        object.__setattr__(e, "known_dims", found)
         return found
 
 

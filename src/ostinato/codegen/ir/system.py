@@ -102,8 +102,8 @@ class Load(Keyed):
 class _Read(Keyed):
     """Room for what is read inside a value."""
 
-    __slots__ = ("_loads",)
-    _loads: tuple[Load, ...]
+    __slots__ = ("known_loads",)
+    known_loads: tuple[Load, ...]
 
 
 @hashed_once
@@ -170,10 +170,10 @@ def loads(value: Value) -> tuple[Load, ...]:
             return (value, *(x for pick in picks for x in loads(pick.at)))
         case Call(args=args):
             try:
-                return value._loads
+                return value.known_loads
             except AttributeError:
                 found = tuple([x for each in args for x in loads(each)])
-                object.__setattr__(value, "_loads", found)
+                object.__setattr__(value, "known_loads", found)
                 return found
         case Choice(then=then, other=other):
             return (*loads(then), *loads(other))
