@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 Made = TypeVar("Made")
 
@@ -21,7 +21,7 @@ def hashed_once(kind: type[Made]) -> type[Made]:
     It is none of their fields, so that no copy and no file has it: text hashes otherwise in every
     process.
     """
-    computed: Callable[[Keyed], int] = kind.__hash__
+    computed = cast(Callable[[Keyed], int], kind.__hash__)
 
     def kept(self: Keyed) -> int:
         try:
