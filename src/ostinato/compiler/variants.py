@@ -7,7 +7,8 @@ extents, powers of two, as if they had been given as hints, and compiled if that
 to be faster, or to need far less memory. That takes as long as the first time, so it is done where
 a run is predicted to take a while, when it is first needed.
 
-Which variant runs follows from the extents and the program alone, never from what ran before.
+Which variant runs follows from the extents, the program and the machine, never from what ran before
+or from the number of threads.
 """
 
 from __future__ import annotations
