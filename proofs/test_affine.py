@@ -9,8 +9,9 @@ from ostinato.rewrite.registry import every_rule
 RULES = (
     "affine/mask",
     "affine/unmask",
-    "affine/other-side",
-    "affine/product-around-choice",
+    "affine/product-around-choice-of-nothing",
+    "affine/product-around-choice-or-nothing",
+    "affine/common-start",
     "affine/common-rest",
     "affine/neighbour-scaled",
     "affine/neg-scaled",
@@ -27,9 +28,11 @@ RULES = (
     "affine/line-of-ray",
     "affine/factor",
     "affine/factors",
+    "affine/term",
     "affine/common-last",
     "affine/common-first",
-    "affine/choice-of-product",
+    "affine/choice-of-nothing-or-product",
+    "affine/choice-of-product-or-nothing",
 )
 
 

@@ -7,7 +7,8 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
-    "incremental/running",
+    "incremental/prefix",
+    "incremental/suffix",
     "incremental/suffix-sum",
 )
 

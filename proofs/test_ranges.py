@@ -7,8 +7,9 @@ from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/range-elsewhere",
-    "incremental/window-halved",
+    "incremental/window-doubled",
     "incremental/window-overlapping",
+    "incremental/window-lengthened",
 )
 
 

@@ -10,11 +10,14 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
-    "incremental/mean",
+    "incremental/centre-of-row",
+    "incremental/centre-as-row",
+    "incremental/centre-of-number",
     "incremental/spread-so-far",
     "incremental/spread-decaying",
     "incremental/spread-elsewhere",
-    "incremental/spread-window-halved",
+    "incremental/spread-window-doubled",
+    "incremental/spread-window-lengthened",
 )
 
 

@@ -14,6 +14,7 @@ RULES = (
     "incremental/sum-of-powers-in-tiles",
     "incremental/softmax-product-in-tiles",
     "incremental/softmax-sum-of-vectors-in-tiles",
+    "incremental/greatest-beside",
     "incremental/quotient-leaves-product",
     "incremental/tile-of-map1",
     "incremental/tile-of-map2",
@@ -28,6 +29,7 @@ RULES = (
     "incremental/tile-of-others",
     "incremental/tile-of-reshaped",
     "incremental/tile-of-row",
+    "incremental/tile-of-row-of-rows",
     "incremental/tile-of-part",
     "incremental/tile-of-folded",
 )

@@ -8,6 +8,7 @@ from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/discounted-window",
+    "incremental/discounted-window-lengthened",
     "incremental/row-times-column",
 )
 

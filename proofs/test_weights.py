@@ -22,13 +22,18 @@ RULES = (
     "incremental/decay-scaled",
     "incremental/decay-inverse",
     "incremental/decay-of-values",
-    "incremental/decay-reshaped",
+    "incremental/decay-inverse-of-values",
+    "incremental/decay-column",
     "incremental/decay-where",
     "incremental/decay-chain",
+    "incremental/decay-chain-before",
     "incremental/decay-chain-from-one",
     "incremental/decaying-sum",
+    "incremental/decaying-sum-of-others",
     "incremental/decaying-sum-from-here",
     "incremental/decaying-sums",
+    "incremental/decaying-products",
+    "incremental/decaying-products-last",
 )
 
 

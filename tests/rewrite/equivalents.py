@@ -56,7 +56,7 @@ def _names_no_zero(rule: Rule, _: str) -> bool:
 
 def _reads_one_point(rule: Rule, _: str) -> bool:
     """Whether no running fold or recurrence stands in the rule, so that ranges are lists."""
-    return not any(op in f"{rule.left} {rule.right}" for op in ("(running ", "(lin "))
+    return not any(op in f"{rule.left} {rule.right}" for op in ("(scan ", "(back ", "(lin "))
 
 
 def _is_of_constant(rule: Rule, change: str) -> bool:
@@ -80,7 +80,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "in the place of 0 lets other values in or keeps some out, for which the law holds too.",
     ),
     Equivalent(
-        r"vectorize/(map1|map2|map3|tr|mv|perm|running|lin|case|cat|at|bcast|gather)|domain/.*",
+        r"vectorize/(map1|map2|map3|tr|mv|perm|scan|back|lin|case|cat|at|bcast|gather)|domain/.*",
         r"without \(= 0 \(& d \(sdom \w\)\)\)",
         "(sl d s y) stacks the values of y, so it has a value only if y has one shape on s. These "
         "operators give each operand's axes to the result, in some order; an axis that is joined "
@@ -121,7 +121,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         lambda rule, _: "(bcast e s)" not in str(rule.right),
     ),
     Equivalent(
-        r"affine/(product-around-choice|choice-of-.*|other-side|common-(first|last))",
+        r"affine/(product-.*-choice-.*|choice-of-.*|common-(first|last))",
         r"without (\(factor e x\)|\(= x \(map[23] .*\)\))",
         "The facts say where the law is tried: the equality holds for the operands of any term. "
         "No constant of the type e occurs, which the facts would have to give.",
@@ -133,11 +133,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "at every step. The conclusion follows from them by the same algebra whether or not w, g "
         "or a read the recurrence; a linear recurrence with them has its values by induction on "
         "the steps. That no definition reads itself is a matter of extraction.",
-    ),
-    Equivalent(
-        r"incremental/new-axes", r"without \(axis y p \(size n\)\)",
-        "Both sides are reshapes of y, whatever its axes are. That one of them is as long as a "
-        "range says where the law is of use.",
     ),
     Equivalent(
         r"incremental/element-as-part", r"without \(axis x k \(size n\)\)",
@@ -239,6 +234,11 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "where an axis of size 1 of one operand repeats as it does on the left side.",
     ),
     Equivalent(
+        r"incremental/column-of-quotients", r"without \((= 1 \(rank y\)|= n \(size .*)\)",
+        "The reshape makes a column of n elements of them, as the axis of a has, whatever n is; "
+        "element number i of it is a[i] / y[0] on both sides, and y has one axis as a has.",
+    ),
+    Equivalent(
         r"incremental/(together|repeat|reshape|permute|transpose|projection|read).*",
         r"without \(= k \(\+ 1 \(rank x\)\)\)",
         "k is the axis that moves to place p before the operator. Both sides move the same axis "
@@ -295,9 +295,9 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "sum is, whatever this step adds.",
     ),
     Equivalent(
-        r"incremental/discounted-window",
+        r"incremental/discounted-window-lengthened(-last)?",
         r"right -> .*\(map2 \"add\" \(map1 f t\) \(map1 f t\)\).*",
-        "Unless j holds the step behind both windows is inside the box, so there both windows have "
+        "j holds where the step behind both windows is inside the box, so there both windows have "
         "all their steps, and equally many.",
     ),
     Equivalent(
@@ -312,6 +312,11 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
     Equivalent(
         r"incremental/projection.*", r"without \(= y \(mv .*",
         "The law is about y with the axes n0, n1, .. and a, whatever y is made of.",
+    ),
+    Equivalent(
+        r"incremental/fold-beside", r"without \(< p k\)",
+        "k is the first axis, so p is k or below. For p = k nothing moves on the left side; all "
+        "axes of the mask are below, so u = v, and nothing moves on the right side.",
     ),
     Equivalent(
         r"incremental/sliding-.*of-vectors.*", r"without \(= ns \(length s\)\)",
@@ -340,8 +345,8 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "and u is their product, as a reshape keeps the number of elements.",
     ),
     Equivalent(
-        r"incremental/spread-window-halved", r"right -> .*",
-        "Unless g holds the step behind both windows is inside the box, so there both windows have "
+        r"incremental/spread-window-lengthened", r"right -> .*",
+        "g holds where the step behind both windows is inside the box, so there both windows have "
         "all their steps, and equally many.",
         counts_equal_windows,
     ),
@@ -360,7 +365,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "among the others; argmax and argmin of several axes do not exist.",
     ),
     Equivalent(
-        r"incremental/decay-.*", r"without \(= 0 \(& d \(sdom (v|c)\)\)\)",
+        r"incremental/(decay-.*|decaying-products.*)", r"without \(= 0 \(& d \(sdom (v|c)\)\)\)",
         "The slice along d of the value stands in the rule: it has a value only if its elements "
         "have one shape on s. The step that enters is one of s and stays there at later points, so "
         "what is read at such steps has that shape.",
@@ -376,7 +381,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "y repeats in it as that of u, and of g, does in what is said of it.",
     ),
     Equivalent(
-        r"incremental/decay-chain", r"without \(= 0 \(& d \(sdom g\)\)\)",
+        r"incremental/decay-chain(-before)?", r"without \(= 0 \(& d \(sdom g\)\)\)",
         "The slice of g from d to the end stands in the rule at every point: it has a value only "
         "if g has one shape at all of its steps, and every step is in one of these slices, or all "
         "but the last one: behind it there is no step, so the decay says nothing there.",
@@ -389,6 +394,26 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         r"incremental/decaying-sum-from-here", r"without \(= 0 \(& d \(sdom v\)\)\)",
         "u is g times v at the index a. So a size of v there is 1 by its formula, or that of u, "
         "which does not follow d. As a is d plus a number, the formula of v names no d either.",
+    ),
+    Equivalent(
+        r"incremental/decaying-products(-last)?",
+        r"without \((= 0 \(& d \(sdom g\)\)|= 2 \(rank y\))\)",
+        "By (= 1 (rank g)) and (axis g 1 (size 1)) g has one axis, of size 1, at every point. And "
+        "the operands of a matrix product have equally many axes: one is the slice of v along d, "
+        "which has an axis more than v, so two; the other is y with its axes exchanged.",
+    ),
+    Equivalent(
+        r"incremental/decaying-products(-last)?", r"right -> .*",
+        "By (= a (self d)) a is the index of the point itself: v at d = a is v.",
+        lambda rule, _: str(every_rule()[rule.name].right).replace("(at d a v)", "v")
+        == str(rule.right),
+    ),
+    Equivalent(
+        r"incremental/decay-column", r"without \((= 1 \(rank y\)|ones i h)\)",
+        "A reshape keeps the number of elements as a formula. If y has one axis, n times the sizes "
+        "of h is n, the length of a range that steps enter and not the formula 0: the sizes of h "
+        "are 1. If these are 1, the last axis of y stays and axes of size 1 come after it, as they "
+        "do for g and u, whatever axes are in front.",
     ),
     Equivalent(
         r"incremental/(positions-of-range|power-under-mask|masked-folds?)",
@@ -428,6 +453,11 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         r"incremental/(sliding-)?softmax-sum-of-vectors.*", r"without \(= \(cons \(size 1\) h\) .*",
         "x is a number, so y has one axis. It is made a column of as many elements as s has steps, "
         "so y has that many, or 1; all of them are 0, whichever is taken for a step.",
+    ),
+    Equivalent(
+        r"incremental/greatest-beside", r"without \(axis x 1 \(size n\)\)",
+        "The first of the axes that are reshaped has size z before and after: it stays as it is, "
+        "whatever the greatest values are of.",
     ),
     # Proofs that go through all readings of a rule, or many numbers, are asked last.
     Equivalent(

@@ -301,7 +301,9 @@ def asks_beside_no_window(rule: Rule, _: str) -> bool:
 
 def _has_elements(fact: Tree) -> Iterator[Tree]:
     match fact:
-        case (("halved" | "overlapping"), _, _, _, _, c, *_):
+        case (("doubled" | "overlapping"), _, _, _, _, c):
+            yield c
+        case ("lengthened", _, _, _, _, c, _, _):
             yield c
         case _:
             pass
@@ -315,7 +317,7 @@ def counts_equal_windows(rule: Rule, _: str) -> bool:
         return count if tree == ("at", "d", "a", count) else tree
 
     match every_rule()[rule.name].right.tree, rule.right.tree:
-        case ("case", "g", rest, x), ("case", "g", other, y):
+        case ("case", "g", x, rest), ("case", "g", y, other):
             return rest == other and _mapped(x, alike) == _mapped(y, alike)
         case _:
             return False
@@ -326,7 +328,7 @@ def asks_of_the_tile(rule: Rule, _: str) -> bool:
 
     def of_tile(tree: Tree) -> Tree:
         match tree:
-            case ("running", '"max"', "c", 0, inner):
+            case ("scan", '"max"', "c", inner):
                 return inner
             case _:
                 return tree

@@ -146,16 +146,11 @@ class Rows:
                     self.numbers.of(Slice(expr(dim), expr(dim.extent)))
 
     def elements(self) -> None:
-        """Note the indices that are asked for alone of axes whose size follows the point.
-
-        Of what is taken by position they are noted for all sizes: it may be in order.
-        """
+        """Note the indices that are asked for alone of axes whose size follows the point."""
         for node in self.nodes:
             match node.op:
-                case Part(axis, Expr() as at):
-                    of = node.args[0]
-                    if dims_of(of.shape[axis]) or isinstance(of.op, Gather):
-                        self.numbers.asked[of.shape[axis], at] = None
+                case Part(axis, Expr() as at) if dims_of(size := node.args[0].shape[axis]):
+                    self.numbers.asked[size, at] = None
                 case _:
                     pass
 
@@ -336,7 +331,7 @@ def _node_term(rows: Rows, node: Node, args: Sequence[int]) -> int:
         case Case(cond):
             return rows.term("case", n.of(cond), *args)
         case Scan(fn, dim, reverse):
-            return rows.term("running", fn, n.bit(dim), int(reverse), *args)
+            return rows.term("back" if reverse else "scan", fn, n.bit(dim), *args)
         case Linear(dim, reverse):
             return rows.term("lin", n.bit(dim), int(reverse), *args)
         case other:

@@ -16,17 +16,7 @@ from ostinato.certificate.index_facts import Numbers, whole
 from ostinato.certificate.matrix_facts import line_rows
 from ostinato.pdg import isl
 from ostinato.pdg.build import const, map_node
-from ostinato.pdg.condition import (
-    ALWAYS,
-    Compare,
-    Cond,
-    Every,
-    at_least,
-    equal,
-    every,
-    negation,
-    some,
-)
+from ostinato.pdg.condition import Compare, Cond, Every, at_least, equal, every, negation, some
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -54,7 +44,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Among, AsMany, Steps
+from ostinato.rewrite.relations.meanings import Among, Steps
 
 _INT32, _ONE, _HELD = Interval(-(2**31), 2**31 - 1), expr(1), 2**24
 Known = Expr | Cond
@@ -324,13 +314,6 @@ def _lags(
 ) -> None:
     """Ranges that one step enters at every point, and what rises evenly with the lag in them."""
     kinds = [steps for steps in saying(Steps).values() if steps.gains]
-    for name, claim in saying(AsMany).items():
-        for dim, pair in itertools.product(numbers.dims, claim.ranges):
-            ends = (each.ends(expr(0), expr(dim), expr(dim.extent)) for each in pair)
-            parts = [Slice(*each) for each in ends]
-            if all(part in numbers.known for part in parts):
-                cells = numbers.bit(dim), *map(numbers.of, parts)
-                out.setdefault(name, []).append(cells)
     for dim, steps in itertools.product(numbers.dims, kinds):
         lo, hi = steps.ends(expr(0), expr(dim), expr(dim.extent))
         if Slice(lo, hi) not in numbers.known:
@@ -340,9 +323,12 @@ def _lags(
         cells = (numbers.bit(dim), part, numbers.of(enters), int(back))
         out.setdefault("enters", []).append(cells)
         before = {dim: expr(dim) + (1 if back else -1)}
-        some = at_least(hi - 1, lo), at_least(substitute(hi, before) - 1, substitute(lo, before))
-        conds = (ALWAYS, ALWAYS) if enters == expr(dim) else some
-        out.setdefault("some_where", []).append((part, *map(numbers.of, conds)))
+        if enters != expr(dim):
+            conds = (
+                at_least(hi - 1, lo),
+                at_least(substitute(hi, before) - 1, substitute(lo, before)),
+            )
+            out.setdefault("some_where", []).append((part, *map(numbers.of, conds)))
         for v in vectors:
             if v.axis != -v.node.rank or not isinstance(v.element, Expr):
                 continue

@@ -17,7 +17,7 @@ from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximu
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Beside, Elsewhere, Joined, Nearby, Ordered
+from ostinato.rewrite.relations.meanings import Beside, Elsewhere, Joined, Nearby
 
 
 def _moved(numbers: Numbers) -> list[Row]:
@@ -59,16 +59,6 @@ class _Window:
         index, last = expr(self.dim) + distance, expr(self.dim.extent) - 1
         return index, at_least(index, 0) if distance < 0 else at_least(last, index)
 
-    def leaves(self, distance: int, half: _Window) -> tuple[Expr, Cond]:
-        """The index behind two halves, and where it is no step of the window.
-
-        Of an even window it is that of the other half, which has it already.
-        """
-        if self.steps == 2 * half.steps:
-            return expr(self.dim) + half.steps * self.side, ALWAYS
-        index = expr(self.dim) + distance
-        return index, at_least(-1, index) if distance < 0 else at_least(index, self.dim.extent)
-
 
 def made_of(how: str) -> Callable[[Numbers], list[Row]]:
     """Windows that are made of shorter ones, or of one at another point."""
@@ -80,8 +70,7 @@ def made_of(how: str) -> Callable[[Numbers], list[Row]]:
             for part in known:
                 if part.dim == whole.dim and part.side:
                     places = _places(how, whole, part)
-                    cells = [c for distance in places[:1] for c in whole.reads(distance)]
-                    cells += [c for distance in places[1:] for c in whole.leaves(distance, part)]
+                    cells = [c for distance in places for c in whole.reads(distance)]
                     row = map(numbers.of, (whole.part, part.part, *cells))
                     out += [(numbers.bit(whole.dim), *row)] if places else []
         return out
@@ -98,10 +87,12 @@ def _places(how: str, whole: _Window, part: _Window) -> tuple[int, ...]:
     if whole.side != side:
         return ()
     match how:
-        case "halved":
-            return (m * side, (n - 1) * side) if n // 2 == m else ()
-        case _:  # overlapping
+        case "doubled":
+            return (m * side,) if n == 2 * m else ()
+        case "overlapping":
             return ((n - m) * side,) if m < n <= 2 * m else ()
+        case _:
+            return (m * side, 2 * m * side) if n == 2 * m + 1 else ()
 
 
 def _windows(numbers: Numbers, dim: Dim) -> list[_Window]:
@@ -233,18 +224,6 @@ def _alone(numbers: Numbers) -> list[Row]:
     return [(numbers.of(each), numbers.of(each.lo)) for each in known]
 
 
-def _greatest(numbers: Numbers) -> list[Row]:
-    """Where in an order of so many positions that of the greatest is, if it is asked for."""
-    return [
-        (fn, numbers.of(size), numbers.of(at))
-        for size, at in numbers.asked
-        if is_position(at, size)
-        for claim in saying(Ordered).values()
-        for fn, where in claim.functions
-        if at == (size - 1 if where == "end of" else expr(0))
-    ]
-
-
 def _elements(numbers: Numbers) -> list[tuple[Slice, Slice]]:
     """Ranges with those of their positions that are asked for alone."""
     asked = [(size, at) for size, at in numbers.asked if is_position(at, size)]
@@ -286,7 +265,6 @@ def _final(numbers: Numbers) -> list[Row]:
 RANGES: Ranges = {
     "tiled": _tiled,
     "alone": _alone,
-    **dict.fromkeys(saying(Ordered), _greatest),
     "section": _section,
     "piece": _pieces,
     "final": _final,

@@ -197,14 +197,6 @@ LAWS: dict[str, tuple[Built, Built]] = {
         lambda z: reshape(reshape(_x(z), (expr(z.k), expr(1)), 1), (expr(1), expr(z.k)), 2),
         lambda z: reshape(_map("exp", reshape(_x(z), (expr(z.m * z.k),))), _x(z).shape),
     ),
-    "quotient-reshaped": (
-        lambda z: reshape(_map("div", _x(z), _filled(2.0)), (expr(z.k), expr(z.m))),
-        lambda z: reshape(_map("div", _x(z), _row(z)), (expr(z.k), expr(z.m))),
-    ),
-    "reshape-fewer": (
-        lambda z: reshape(_x(z), (expr(z.m), expr(1), expr(z.k)), 2),
-        lambda z: reshape(tensor("x", (z.m + 1, z.k), (T,)), (expr(1), expr((z.m + 1) * z.k))),
-    ),
     "reshape-same": (
         lambda z: _same_shape(_x(z)),
         lambda z: reshape(_x(z), (expr(z.k), expr(z.m), expr(1))),
@@ -216,8 +208,7 @@ LAWS: dict[str, tuple[Built, Built]] = {
 _ORDER_OF = {
     "mul-one": "times-one", "one-mul": "times-one", "div-one": "times-one",
     "add-zero": "plus-zero", "zero-add": "plus-zero", "sub-zero": "plus-zero",
-    "neg-add": "add-neg", "sub-neg": "add-neg", "pow-one": "times-one",
-    "neg-neg": "twice", "not-not": "twice",
+    "neg-add": "add-neg",
     "factor-first-last": "factor", "factor-last-first": "factor", "factor-left": "factor",
     "factor-right": "factor",
 }  # fmt: skip

@@ -43,7 +43,6 @@ Past = Callable[[Node], Node]
 IN_PLACE = "incremental/slice-in-place"
 KNOWN = ("incremental/range", "incremental/beside-a-range", IN_PLACE)
 COLUMNS = ("incremental/transpose-moves", *KNOWN)
-FRONTS = ("incremental/new-axes", "algebra/reshape-fewer", *KNOWN)
 TURNED = ("incremental/permute-alone", *KNOWN)
 _FUNCTION = {1: "tanh", 2: "mul", 3: "where"}
 
@@ -159,6 +158,11 @@ def _reshaped(z: Sizes, past: Past) -> Node:
     return reshape(x, (expr(z.m), expr(z.k)), 1)
 
 
+def _heads(z: Sizes, past: Past) -> Node:
+    x = past(tensor("x", (z.m * z.k,), (T,)))
+    return reshape(x, (x.shape[0], expr(z.m), expr(z.k)))
+
+
 def _ones_in_front(z: Sizes, past: Past, ones: int) -> Node:
     x = past(rows(z))
     return reshape(x, (*(expr(1),) * ones, *x.shape, expr(1)))
@@ -270,9 +274,12 @@ AXES = (
     *_both("range", _matrices),
     *_both("beside-a-range", partial(_together, sliced=(True, False))),
     *_both("reshape-inside", _reshaped),
-    *_both("new-axis-in-front", partial(_ones_in_front, ones=1), FRONTS),
-    *_both("new-axis-in-front", partial(_ones_in_front, ones=3), FRONTS, " three times"),
-    *_both("new-axes", partial(_ones_in_front, ones=2), FRONTS),
+    *_both("reshape-behind", _heads),
+    *(
+        instance
+        for n in (1, 2, 3)
+        for instance in _both(f"reshape-in-front-0-{n}", partial(_ones_in_front, ones=n))
+    ),
     *_both("reshape-in-front-1-0", _without_one, TURNED),
     *_both("reshape-in-front-1-2", _split, TURNED),
     *_both("reshape-in-front-2-1", _merged, TURNED),
@@ -310,12 +317,12 @@ def ranges_times_a_weight_per_point(z: Sizes) -> tuple[Node, ...]:
     return tuple(map_node("mul", list(pair)) for pair in pairs)
 
 
-@fires("incremental/fold-beside", beside=KNOWN)
+@fires("incremental/fold-inside")
 def sum_of_each_row_so_far(z: Sizes) -> Node:
     return reduce_node("sum", until_now(rows(z)), [-1])
 
 
-@silent("incremental/fold-beside", beside=TURNED)
+@silent("incremental/fold-inside", "incremental/fold-beside", beside=TURNED)
 def sums_over_the_range(z: Sizes) -> tuple[Node, ...]:
     past = until_now(rows(z))
     beside = reduce_node("sum", turned(_matrices(z, until_now)), [-2])

@@ -43,10 +43,8 @@ def _coming(steps: int) -> Range:
 
 _EXACT, _ROUNDED, _ALL = ("max", "any"), ("sum", "prod"), ("max", "any", "sum", "prod")
 _SHAPES: dict[str, tuple[tuple[Range, ...], tuple[str, ...]]] = {
-    "running": (
-        ((0, _HERE + 1), (_HERE, _END)),
-        ("sum", "prod", "max", "min", "any", "all"),
-    ),
+    "prefix": (((0, _HERE + 1),), ("sum", "prod", "max", "min", "any", "all")),
+    "suffix": (((_HERE, _END),), _ALL),
     "range-elsewhere": (
         (
             *((0, _HERE // 2 + 1), (0, minimum(_HERE + 2, _END)), (0, _HERE), (0, _HERE - 1)),
@@ -56,7 +54,8 @@ _SHAPES: dict[str, tuple[tuple[Range, ...], tuple[str, ...]]] = {
         _ALL,
     ),
     "window-overlapping": ((_past(4), _past(5), _coming(7)), _EXACT),
-    "window-halved": ((_past(4), _coming(6), _past(5), _coming(7)), _ROUNDED),
+    "window-doubled": ((_past(4), _coming(6)), _ROUNDED),
+    "window-lengthened": ((_past(5), _coming(7)), _ROUNDED),
 }
 _BESIDE: Range = (_HERE + 1, minimum(_HERE + 2, _END))  # one step is no window
 

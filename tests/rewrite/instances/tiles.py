@@ -63,6 +63,10 @@ def _weighted(z: Sizes, past: Past, fold: str = "max") -> Pdg:
     return program(reduce_node("sum", map_node("mul", [column, _vectors(z, past)]), [-2]))
 
 
+def _greatest(z: Sizes, past: Past) -> Pdg:
+    return program(_powers(_columns(z, past)))
+
+
 def _mean(z: Sizes, past: Past, along: bool = False) -> Pdg:
     """Powers, divided by their sum or by numbers along the range, times vectors."""
     powers = _powers(_row(z, past))
@@ -88,8 +92,9 @@ _SHIFTED = frozenset(
 FOLDS = (
     *_both("max-in-tiles", _largest),
     *_both("sum-of-powers-in-tiles", _total),
-    *_both("softmax-product-in-tiles", _product, "algebra/reshape-fewer"),
+    *_both("softmax-product-in-tiles", _product, "incremental/greatest-beside"),
     *_both("softmax-sum-of-vectors-in-tiles", _weighted),
+    *_both("greatest-beside", _greatest),
     *_both("quotient-leaves-product", _mean),
     Instance(
         "quotients along the range",
@@ -189,7 +194,7 @@ INWARDS = (
     *_tile_of("others", _rows_of_all),
     *_tile_of("reshaped", lambda z, past: _first(_first(_wide(z, past))), (_BEHIND,)),
     *_tile_of("row", _row),
-    *_tile_of("row", _block, ("incremental/new-axes",), "in a block"),
+    *_tile_of("row-of-rows", _block),
     *_tile_of("part", lambda z, past: _first(_vectors(z, past)), of="behind"),
     *_tile_of("part", lambda z, past: part(_columns(z, past), -2, expr(0)), of="in front"),
     *_tile_of("operand", partial(_mapped, long=(True, False))),

@@ -114,8 +114,12 @@ def _at(z: Sizes, over: Dims) -> Node:
     return at(tensor("x", (z.k,), (B, *over)), B, expr(B) - 1)
 
 
-def _running(z: Sizes, over: Dims) -> Node:
+def _scan(z: Sizes, over: Dims) -> Node:
     return scan("sum", tensor("x", (z.k,), (B, *over)), B)
+
+
+def _back(z: Sizes, over: Dims) -> Node:
+    return scan("max", tensor("x", (z.k,), (B, *over)), B, True)
 
 
 def _lin(z: Sizes, over: Dims) -> Node:
@@ -140,7 +144,8 @@ OPERATORS: dict[str, Callable[[Sizes, Dims], Node]] = {
     "along2": _along2,
     "case": _case,
     "at": _at,
-    "running": _running,
+    "scan": _scan,
+    "back": _back,
     "lin": _lin,
 }
 
@@ -172,12 +177,7 @@ def sum_over_an_axis_whose_size_varies(z: Sizes) -> Node:
     return all_of(reduce_node("sum", later, [-2]), T)
 
 
-@fires("vectorize/running")
-def running_maximum_from_the_end_at_every_t(z: Sizes) -> Node:
-    return all_of(scan("max", tensor("x", (z.k,), (B, T)), B, True), T)
-
-
-@silent("vectorize/at", "vectorize/running", "vectorize/lin")
+@silent("vectorize/at", "vectorize/scan", "vectorize/lin")
 def operators_along_the_sliced_dimension(z: Sizes) -> tuple[Node, ...]:
     x = tensor("x", (z.k,), (T,))
     steady = linear(tensor("g", (1,), (B,)), tensor("y", (z.k,)), T, False)
@@ -239,12 +239,12 @@ def axis_read_at_every_point(z: Sizes) -> Node:
     return all_of(part(tensor("x", (z.m, T.extent, z.k)), -2, expr(T)), T)
 
 
-@fires("vectorize/point")
+@fires("vectorize/first-point", idle=("vectorize/point",))
 def first_axis_read_at_every_point(z: Sizes) -> Node:
     return all_of(part(tensor("x", (T.extent, z.k)), -2, expr(T)), T)
 
 
-@silent("vectorize/point")
+@silent("vectorize/point", "vectorize/first-point")
 def axis_read_off_the_point(z: Sizes) -> tuple[Node, ...]:
     fixed, moving = tensor("x", (T.extent, z.k)), tensor("z", (T.extent,), (T,))
     return all_of(part(fixed, -2, expr(T) - 1), T), all_of(part(moving, -1, expr(T)), T)

@@ -67,9 +67,15 @@ def row_repeated_to_a_matrix(z: Sizes) -> Node:
     return _repeated(tensor("x", (1, z.k), (T,)), z.m + 1)
 
 
-@fires("view/only-element")
+@fires("view/element-of-new-axis")
 def first_row_of_a_number_as_a_matrix(z: Sizes) -> Node:
     return part(reshape(tensor("x", (), (T,)), (expr(1), expr(1))), -2, expr(0))
+
+
+@silent("view/element-of-new-axis")
+def first_rows_of_other_matrices(z: Sizes) -> tuple[Node, ...]:
+    row, tall = tensor("y", (1, z.k), (T,)), tensor("x", (z.m * z.k,), (T,))
+    return part(row, -2, expr(0)), part(reshape(tall, (expr(z.m), expr(z.k))), -2, expr(0))
 
 
 @fires("view/index-of-slice")
@@ -77,9 +83,14 @@ def element_of_a_history(z: Sizes) -> Node:
     return part(all_of(_matrix(z), T), -3, expr(T) - 1)
 
 
-@fires("view/index-of-slice")
+@fires("view/index-here")
 def history_read_at_its_own_point(z: Sizes) -> Node:
     return part(all_of(_matrix(z), T), -3, expr(T))
+
+
+@silent("view/index-here")
+def history_read_a_step_back(z: Sizes) -> Node:
+    return part(all_of(_matrix(z), T), -3, expr(T) - 1)
 
 
 @silent("view/index-of-slice")

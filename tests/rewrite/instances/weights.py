@@ -100,6 +100,12 @@ def _sums_of_sums(last: bool, weights: Node) -> Node:
     return _sum(_map("mul", *((sums, weights) if last else (weights, sums))))
 
 
+def _products(z: Sizes, last: bool, factor: Node) -> Node:
+    keys, values = (_past(tensor(name, (size,), (T,))) for name, size in (("k", z.k), ("v", z.n)))
+    weighted = _map("mul", _column(_map("pow", factor, AGE)), values if last else keys)
+    return matmul(_tr(keys), weighted) if last else matmul(_tr(weighted), values)
+
+
 def _chain(lo: int, hi: int) -> Node:
     return along("prod", [ranged(_numbers("c"), expr(T) + lo, _T + hi)], -1)
 
@@ -121,7 +127,6 @@ _MASKS = tuple(
     )
 )
 _LATER_ONES = _coming(_numbers()), ranged(_numbers(), expr(T) + 1, _T)
-_NONE = _map("tanh", AGE)  # it is no weight that steps by a factor
 _ALIVE = _past(_numbers("b", "bool"))
 
 # What a rule must see, and what is like it and must not be seen.
@@ -164,10 +169,10 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: _map("pow", _ANY, AGE),
         lambda z: (_map("pow", _ANY, LATER), _map("pow", _MOVING, AGE)),
     ),
-    "decay-neg": (lambda z: _map("neg", POWER), lambda z: (_map("neg", _NONE), POWER)),
+    "decay-neg": (lambda z: _map("neg", POWER), lambda z: (_map("neg", _X), POWER)),
     "decay-product": (
         lambda z: (_map("mul", POWER, POWER), _map("div", POWER, _map("exp", AGE))),
-        lambda z: (_map("mul", POWER, _NONE), _map("add", POWER, POWER)),
+        lambda z: (_map("mul", POWER, _X), _map("add", POWER, POWER)),
     ),
     "decay-scaled": (
         lambda z: (_map("mul", POWER, _TWO), _map("mul", _TWO, POWER), _map("div", POWER, _ANY)),
@@ -178,21 +183,23 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: (_map("div", _MOVING, POWER), _map("div", POWER, _TWO)),
     ),
     "decay-of-values": (
-        lambda z: tuple(
-            _sum(_map(fn, *pair)) for fn in ("mul", "div") for pair in ((POWER, _X), (_X, POWER))
-        ),
-        lambda z: (_POWERS, _coming(tensor("w"))),
+        lambda z: (_map("mul", POWER, _X), _map("mul", _X, POWER), _map("div", POWER, _X)),
+        lambda z: (_map("div", _X, POWER), _map("add", POWER, _X)),
     ),
-    "decay-reshaped": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_NONE))),
+    "decay-inverse-of-values": (
+        lambda z: _sum(_map("div", _X, POWER)),
+        lambda z: (_map("div", POWER, _X), _map("sub", _X, POWER)),
+    ),
+    "decay-column": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_X))),
     "decay-where": (
         lambda z: _sum(_map("where", _ALIVE, _map("pow", _TWO, AGE), _ZERO)),
-        lambda z: (_map("where", _ALIVE, POWER, _TWO), _map("where", _ALIVE, _NONE, _ZERO)),
+        lambda z: (_map("where", _ALIVE, POWER, _TWO), _map("where", _ALIVE, _X, _ZERO)),
     ),
     "decay-chain": (
         lambda z: _chain(0, 0),
         lambda z: (along("prod", [_X], -1), along("sum", [_Y], -1)),
     ),
-    "decay-chain before": (
+    "decay-chain-before": (
         lambda z: (_chain(0, -1), *_LATER_ONES),
         lambda z: (along("prod", [_LATER_ONES[1]], -1), *_LATER_ONES),
     ),
@@ -202,11 +209,11 @@ _MADE: dict[str, tuple[Make, Make]] = {
     ),
     "decaying-sum": (
         lambda z: (_sum(_map("mul", POWER, _X)), _sum(POWER), _sum(_map("mul", _POWERS, _Y))),
-        lambda z: _sum(_map("pow", _MOVING, AGE)),
+        lambda z: (_sum(_map("pow", _MOVING, AGE)), _of_others(_TWO)),
     ),
-    "decaying-sum of others": (
+    "decaying-sum-of-others": (
         lambda z: _of_others(_number(0.9)),
-        lambda z: _of_others(_MOVING),
+        lambda z: (_of_others(_MOVING), _sum(POWER)),
     ),
     "decaying-sum-from-here": (
         lambda z: (_from_here(_chain(0, -1), False), _from_here(_chain(0, -1), True)),
@@ -216,6 +223,13 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: (_sums_of_sums(False, _OTHERS), _sums_of_sums(True, _OTHERS)),
         lambda z: _sums_of_sums(False, _map("pow", _MOVING, COUNT)),
     ),
+    **{
+        f"decaying-products{'-last' * last}": (
+            partial(_products, last=last, factor=_number(0.9)),
+            partial(_products, last=last, factor=_MOVING),
+        )
+        for last in (False, True)
+    },
 }
 
 
@@ -229,20 +243,18 @@ def _beside(name: str) -> tuple[str, ...]:
     other = {"decay-where": "decay-power"}.get(name, "")
     names = (rule.name for rule in RULES if not rule.name.endswith(f"/{name}"))
     more = _MASKS if name == "ramp-of-part" else ()
-    kept = (n for n in names if n != f"incremental/{other}")
-    return (*kept, "algebra/times-one", "algebra/reshape-fewer", *more)
+    return (*(n for n in names if n != f"incremental/{other}"), *more)
 
 
 SEEN = tuple(
     Instance(
         f"{name}{' of something else' * (not is_it)}",
         partial(_program, make=make),
-        (f"incremental/{rule}",) if is_it else (),
-        () if is_it else (f"incremental/{rule}",),
-        _beside(rule),
+        (f"incremental/{name}",) if is_it else (),
+        () if is_it else (f"incremental/{name}",),
+        _beside(name),
     )
     for name, pair in _MADE.items()
-    for rule in [name.partition(" ")[0]]
     for is_it, make in zip((True, False), pair, strict=True)
 )
 

@@ -77,13 +77,14 @@ OPERATORS: dict[str, Operator] = {
     "case": Operator("h0"),
     "at": Operator("(shape_at h0 f0 f1)", moves=True),
     "sl": Operator("(cons (size n) h0)", "(= n (length f1)) (= 0 (& f0 (hmask h0)))", moves=True),
-    "running": Operator("h0"),
+    "scan": Operator("h0"),
+    "back": Operator("h0"),
     "lin": Operator("(repeated h0 h1)", like=1),
 }  # all that rules make: the others are loaded with what is known of them
 
 # What gives one of its operands is no way to compute that, and nothing follows from it. A range
 # that is moved to where it is stays: the laws of histories ask for it.
-IDLE = ("map1", "map2", "map3", "reshape", "bcast", "at", "case")
+IDLE = ("map1", "map2", "map3", "reshape", "bcast")
 
 _SIZES = """
 (rule ((= z (size i)) (= m (mask i))) ((set (zmask z) m)) :name "zmask/size")
@@ -177,7 +178,6 @@ _VALUES = """
 (rule ((= l (map2 "add" x y))) ((either "add" l x y) (either "add" l y x)) :name "either/add")
 (rule ((= l (map2 "sub" x y))) ((either "sub" l x y)) :name "either/sub")
 (rule ((= l (map2 "div" x y))) ((either "div" l x y)) :name "either/div")
-(rule ((= l (map2 "pow" x y))) ((either "pow" l x y)) :name "either/pow")
 (rule ((= l (sl d i x)) (growing i)) ((set (inner d i l) x)) :name "inner/sl")
 (rule ((= l (reshape r h x)) (= m (free x))) ((set (free l) m)) :name "free/reshape")
 (rule ((= l (tr x)) (= m (free x))) ((set (free l) m)) :name "free/tr")
@@ -254,7 +254,7 @@ def _rule(name: str, facts: str, action: str) -> str:
 def _types(op: str, term: str, like: str) -> list[str]:
     """The type of an operator is that of an operand, or what its function gives."""
     typed = f"{term} (= e (dtype {like}))"
-    if SIGNATURE[op][0] != "S" or op == "running":  # no position is a running fold
+    if SIGNATURE[op][0] != "S" or op in ("scan", "back"):  # no position is a running fold
         return [_rule(f"dtype/{op}", typed, "(set (dtype l) e)")]
     return [
         _rule(f"dtype/{op}-kept", f"{typed} (keeps_type f0)", "(set (dtype l) e)"),

@@ -8,13 +8,12 @@ their indices are spelled. Nothing is said of integers that could leave their ty
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
 from ostinato.pdg.build import ONE, const
-from ostinato.pdg.condition import ALWAYS, Cond, at_least
+from ostinato.pdg.condition import Cond, at_least
 from ostinato.pdg.constant import uniform
 from ostinato.pdg.element import element
 from ostinato.pdg.functions import FLOATS
@@ -37,7 +36,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import AsMany, Steps
+from ostinato.rewrite.relations.meanings import Steps
 
 _INT32 = Interval(-(2**31), 2**31 - 1)
 
@@ -217,18 +216,12 @@ def add_lags(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
 def _add_ranges(loaded: Loaded, ranges: Sequence[Range]) -> None:
     """What enters ranges, and where those are empty that do not hold the point."""
     tables = loaded.tables
-    for name, claim in saying(AsMany).items():
-        for dim, pair in itertools.product(tables.dims, claim.ranges):
-            ends = (each.ends(expr(0), expr(dim), expr(dim.extent)) for each in pair)
-            parts = [Slice(*each) for each in ends]
-            if all(part in tables.attributes for part in parts):
-                loaded.row(name, tables.bit(dim), *map(tables.id, parts))
     for part in ranges:
         bit, number = tables.bit(part.dim), tables.id(part.part)
         loaded.row("enters", bit, number, tables.id(part.enters), int(not part.is_past))
-        own = part.enters == expr(part.dim)
-        conds = (ALWAYS if own else part.has_elements(before) for before in (False, True))
-        loaded.row("some_where", number, *map(tables.id, conds))
+        if part.enters != expr(part.dim):
+            conds = (tables.id(part.has_elements(before)) for before in (False, True))
+            loaded.row("some_where", number, *conds)
 
 
 def _add_numbers(loaded: Loaded, add_node: Callable[[Node], None]) -> None:

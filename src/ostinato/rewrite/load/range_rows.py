@@ -24,7 +24,7 @@ from ostinato.pdg.upper_bound import upper_bound
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
 from ostinato.rewrite.relations import RELATIONS, saying
-from ostinato.rewrite.relations.meanings import Beside, Listed, Repeats, Steps
+from ostinato.rewrite.relations.meanings import Beside, Places, Repeats, Steps
 
 _NAMED = {name: steps for name, steps in saying(Steps).items() if RELATIONS[name].value is None}
 
@@ -37,7 +37,7 @@ def range_rows(tables: Tables, count: int) -> dict[str, list[Row]]:
             found.of(number, attribute)
     return {
         **{name: list(claim.pairs.items()) for name, claim in saying(Repeats).items()},
-        **{name: list(claim.rows) for name, claim in saying(Listed).items()},
+        **{name: list(claim.rows) for name, claim in saying(Places).items()},
         **found.rows,
     }
 
@@ -144,11 +144,11 @@ class _Ranges:
             half, most = steps // 2, (steps + 1) // 2
             one, wide = (self._halved(dim, n, past) for n in (half, most))
             self._row("overlapping", dim, window(steps), wide, *other(half))
-            more, unless = other(half)[0], ALWAYS
-            if half < most:
-                more, _ = other(steps - 1)
-                unless = at_least(-1, more) if past else at_least(more, dim.extent)
-            self._row("halved", dim, window(steps), one, *other(half), more, unless)
+            if half == most:
+                self._row("doubled", dim, window(steps), one, *other(half))
+            else:
+                more = other(steps - 1)
+                self._row("lengthened", dim, window(steps), one, *other(half), *more)
         return window(steps)
 
 

@@ -27,11 +27,10 @@ from ostinato.rewrite.relations.meanings import (
     Fits,
     Keeps,
     Known,
-    Listed,
     Measured,
     Moderate,
     Neighbour,
-    Ordered,
+    Places,
     Positive,
     Repeats,
     Scalar,
@@ -147,9 +146,7 @@ def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
             setting.bodies[row[column]] = row.term(term)
         case Repeats(fold, function):
             setting.texts[row[function]] = REPEATED[setting.texts[row[fold]]]
-        case Ordered(functions):
-            setting.known[row["i"]] = (dict(functions)[setting.texts[row["f"]]], row["n"])
-        case Listed((fold, *others)):
+        case Places((fold, *others)):
             known = claim.others(setting.texts[row[fold]])
             setting.texts |= zip((row[name] for name in others), known, strict=True)
         case Cast(column):

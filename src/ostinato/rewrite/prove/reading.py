@@ -18,10 +18,9 @@ from ostinato.rewrite.relations.meanings import (
     Apart,
     Depends,
     Entering,
-    Listed,
     Nearby,
     Neighbour,
-    Ordered,
+    Places,
     Repeats,
     Scalar,
 )
@@ -50,7 +49,6 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "gather": ("axis",),
     "along1": ("axis",),
     "along2": ("axis",),
-    "running": ("flag",),
     "lin": ("flag",),
 }
 _BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "along2", "bcast", "lin"))
@@ -176,7 +174,7 @@ def _classify(out: Law, tree: Tree, repeats: bool = False) -> None:
             use = next(uses) if letter == "N" else letter
             if isinstance(part, str) and not part.startswith('"'):
                 out.kinds.setdefault(part, use)
-                if letter == "S" and op in ("red", "running"):
+                if letter == "S" and op in ("red", "scan", "back"):
                     out.folds.add(part)
                 if letter == "T" and repeats:
                     out.thin.add(part)
@@ -350,17 +348,15 @@ def gaining(found: Law) -> dict[str, str]:
 
 
 def functions_of(found: Law, name: str) -> list[str]:
-    every = [c.names for row in found.rows for c in row.claims(Among) if row[c.column] == name]
-    if every:
-        return [fn for fn in every[0] if all(fn in names for names in every)]
     for asked in found.rows:
-        for order in asked.claims(Ordered):
-            if asked["f"] == name:
-                return [fn for fn, _ in order.functions]
-        for listed in asked.claims(Listed):
-            if asked[listed.columns[0]] == name:
-                return [row[0] for row in listed.rows]
-            if name in [asked[column] for column in listed.columns]:
+        for among in asked.claims(Among):
+            if asked[among.column] == name:
+                return list(among.names)
+    for asked in found.rows:
+        for places in asked.claims(Places):
+            if asked[places.columns[0]] == name:
+                return [row[0] for row in places.rows]
+            if name in [asked[column] for column in places.columns]:
                 return [name]
     if name not in found.folds:
         return [name]

@@ -16,7 +16,6 @@ from ostinato.rewrite.relations.meanings import (
     EXTENT,
     HERE,
     START,
-    AsMany,
     Beside,
     Claim,
     Elsewhere,
@@ -113,14 +112,8 @@ def _enters(row: Row, kind: str, case: Setting, here: set[str]) -> bool:
                 fits = case.numbers.get(row["f"], backwards) == backwards
                 if not fits or row["a"] in here and not is_own:
                     return False
-            case AsMany(pairs):
-                found = [other for of, other in pairs if of == STEPS[kind]]
-                names = [name for name, steps in STEPS.items() if steps in found]
-                if not names:
-                    return False
-                case.known[row["q"]] = names[0], case.known[row["s"]][1]
             case SomeWhere() if STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT)):
-                case.known |= {row["c"]: ("always",), row["q"]: ("always",)}
+                return False
             case SomeWhere():
                 case.known |= {row["c"]: ("has", row["s"]), row["q"]: ("had", row["s"])}
             case _:

@@ -238,31 +238,13 @@ def gathered(setting: Setting, axis: int, x: Tensor, index: Tensor) -> Tensor:
 
     def at(point: Point, element: Element) -> Value:
         found = exact(index.at(point, thin(index, element, place)))
-        steps, over = positions(setting, x.shape[place], point)
-        inner = [*thin(x, element)]
-        inner[place] = steps
-        body = x.at(point, tuple(inner))
         size = setting.size(x.shape[place], point)
-        if not setting.signs and _is_greatest(found, size, Fold("row", tuple(over), body)):
-            return Fold("max", tuple(over), body)
         position = poly(_clamped(found, size))
+        inner = [*thin(x, element)]
         inner[place] = position
         return x.at(point, tuple(inner))
 
     return Tensor(tuple(shape), at)
-
-
-def _is_greatest(found: Value, size: Poly, row: Fold) -> bool:
-    """Whether a position is that of the last element of a row in order, or of the first on top.
-
-    So no element is greater, and NaN stands for all if there is one.
-    """
-    match found:
-        case Call(("along argsort" | "along top") as fn, (at, _, _, of)):
-            first = size - 1 if fn == "along argsort" else poly(0)
-            return key(at) == key(exact(Number(first))) and key(of) == key(exact(row))
-        case _:
-            return False
 
 
 def whole(setting: Setting, fn: str, axis: int, size: str, args: Sequence[Tensor]) -> Tensor:
@@ -284,8 +266,6 @@ def whole(setting: Setting, fn: str, axis: int, size: str, args: Sequence[Tensor
         inner[place] = poly(step)
         return Fold(f"scan {fn}", (step,), args[0].at(point, tuple(inner)))
 
-    if fn == "argsort":
-        setting.unify(shape[place], args[0].shape[place])
     if fn in ("sum", "prod"):
         shape[place] = args[0].shape[place]
         return Tensor(tuple(shape), so_far)

@@ -8,7 +8,6 @@ from ostinato.rewrite.relations.meanings import (
     HERE,
     LAST,
     START,
-    AsMany,
     Begins,
     Beside,
     Elsewhere,
@@ -20,8 +19,6 @@ from ostinato.rewrite.relations.meanings import (
     Known,
     Moves,
     Nearby,
-    Ordered,
-    Positive,
     Section,
     SomeWhere,
     Steady,
@@ -50,25 +47,24 @@ TILES = (
         gate=True,
     ),
     Relation(
-        "greatest_at", {"f": "function", "n": "index", "i": "index"},
-        "of {n} positions, of at least 1, {f} has that of the greatest element at {i}",
-        (Ordered(), Positive("n")), topic="ranges", gate=True, inside=True,
-    ),
-    Relation(
         "alone", {"p": "slice", "i": "index"}, "{p} has the index {i} alone",
         (Known("p", "alone", ("i",)),), topic="ranges", gate=True,
     ),
 )  # fmt: skip
 WINDOWS = (
     Relation(
-        "halved", {**_WINDOW, "b": "index", "e": "condition"},
-        "the window {s} is {p} here and at {d} = {a}, where {c}, and the step {b}, unless {e}",
-        (Joined("halved"),), topic="ranges", gate=True, inside=True,
+        "doubled", _WINDOW, "the window {s} is {p} here and at {d} = {a}, where {c}",
+        (Joined("doubled"),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "overlapping", _WINDOW,
         "the window {s} is {p} here and at {d} = {a}, where {c}; both may share steps",
         (Joined("overlapping"),), topic="ranges", gate=True, inside=True,
+    ),
+    Relation(
+        "lengthened", {**_WINDOW, "b": "index", "e": "condition"},
+        "the window {s} is {p} here and at {d} = {a}, where {c}, and the step {b}, where {e}",
+        (Joined("lengthened"),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "moved", _WINDOW, "the range {s} is {p} at {d} = {a}, where {c}, and else empty",
@@ -133,7 +129,6 @@ KEPT = (
     Relation(
         "opposite", {"x": "term", "y": "term"}, "{y} holds where {x} does not",
         (Equal("y", ("map1", '"not"', "x")),), topic="ranges of masks", gate=True,
-        opened_by="neighbour",
     ),
 )  # fmt: skip
 ORDERS = (
@@ -178,14 +173,9 @@ FOLLOWING = (
         (Entering(),), topic="ranges", gate=True,
     ),
     Relation(
-        "as_many", {**_RANGE, "q": "slice"},
-        "{s} is {d}, or {d} + 1, : the end of {d}, and {q} as many steps from {d} on",
-        (AsMany(),), topic="ranges", gate=True,
-    ),
-    Relation(
         "some_where", {"s": "slice", **_COND, "q": "condition"},
-        "{s} has elements where {c}, and where {q} at the step before, if there is one",
-        (SomeWhere(),), topic="ranges", gate=True, inside=True,
+        "{s} has elements where {c}, and had some at the step before where {q}", (SomeWhere(),),
+        topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "growing", {"s": "slice"}, "an end of {s} follows the point", topic="ranges", gate=True,
@@ -234,11 +224,6 @@ HALVES = (
         "{s} is the first {n} and {q} the last {m} of {t} steps",
         (Known("s", "first part", ("n",)), Known("q", "last part", ("n", "m"))), topic="ranges",
         gate=True,
-    ),
-    Relation(
-        "lies_in", {"y": "term", "k": "axis", "s": "slice", "x": "term"},
-        "{y} is the part {s} of {x} along axis -{k}", (Equal("y", ("cut", "k", "s", "x")),),
-        topic="ranges", made="rules", gate=True, opened_by="halves",
     ),
 )  # fmt: skip
 PARTS = (

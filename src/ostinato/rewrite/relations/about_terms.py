@@ -13,9 +13,9 @@ from ostinato.rewrite.relations.meanings import (
     Finite,
     KeepsType,
     Known,
-    Listed,
     Measured,
     Moderate,
+    Places,
     Positive,
     Repeats,
     Scalar,
@@ -125,18 +125,6 @@ NUMBERS = (
         topic="functions",
     ),
     Relation(
-        "multiplies", {"f": "function"}, "{f} multiplies, divides, or is a power",
-        (Among("f", ("mul", "div", "pow")),), topic="functions",
-    ),
-    Relation(
-        "involution", {"f": "function"}, "{f} twice changes nothing", (Among("f", ("neg", "not")),),
-        topic="functions",
-    ),
-    Relation(
-        "turned", {"f": "function", "g": "function"}, "{f} of x and -y is {g} of x and y",
-        (Listed(("f", "g"), (("add", "sub"), ("sub", "add"))),), topic="functions",
-    ),
-    Relation(
         "adds", {"f": "function"}, "{f} adds or subtracts", (Among("f", ("add", "sub")),),
         topic="functions",
     ),
@@ -148,8 +136,7 @@ NUMBERS = (
     Relation(
         "places", {"f": "fold", "g": "fold", "b": "function", "a": "function"},
         "{f} is where {g} is: an element is not beyond it if {b}, and as far if {a}",
-        (Listed(("f", "g", "b", "a"),
-                (("argmax", "max", "le", "ge"), ("argmin", "min", "ge", "le"))),), topic="folds",
+        (Places(("f", "g", "b", "a")),), topic="folds",
     ),
     Relation(
         "exactly", _JOINS, "the fold {f} repeats {g}, which does not round",

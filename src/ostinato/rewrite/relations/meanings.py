@@ -193,26 +193,6 @@ class Entering:
 
 
 @dataclass(frozen=True, slots=True)
-class AsMany:
-    """A range to the end of a dimension, and as many steps of it from the point on."""
-
-    ranges: tuple[tuple[Steps, Steps], ...] = (
-        (Steps(HERE, EXTENT), Steps(HERE, EXTENT)),
-        (Steps(BEHIND, EXTENT), Steps(HERE, LAST)),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """An order of positions, and where in it the greatest element is: at its end, or first."""
-
-    functions: tuple[tuple[str, Literal["end of", "start of"]], ...] = (
-        ("argsort", "end of"),
-        ("top", "start of"),
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class SomeWhere:
     """Conditions: whether a range that follows the point has elements, and had some before."""
 
@@ -263,15 +243,18 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """Names of functions and folds that belong together; the first column decides the others."""
+class Places:
+    """A fold that says where the greatest or the least is, and what finds that step by step."""
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[str, str, str, str]
+    rows: tuple[tuple[str, str, str, str], ...] = (
+        ("argmax", "max", "le", "ge"),
+        ("argmin", "min", "ge", "le"),
+    )
 
-    def others(self, first: str) -> tuple[str, ...]:
-        """What belongs to a name of the first column."""
-        return next(row[1:] for row in self.rows if row[0] == first)
+    def others(self, fold: str) -> tuple[str, ...]:
+        """The fold of values, what an element that is not beyond it is, and one that reaches it."""
+        return next(row[1:] for row in self.rows if row[0] == fold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +310,7 @@ class Nearby:
 class Joined:
     """A window that is made of shorter ones."""
 
-    how: Literal["halved", "overlapping"]
+    how: Literal["doubled", "overlapping", "lengthened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,8 +364,8 @@ class Closed:
 
 Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
-    | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | AsMany | Ordered | SomeWhere
-    | Positive | KeepsType | Typed | Cast | Repeats | Listed | Apart | Neighbour | Elsewhere
-    | Begins | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep
-    | Depends | Measured | Wish | Definition | Closed
+    | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
+    | KeepsType | Typed | Cast | Repeats | Places | Apart | Neighbour | Elsewhere | Begins
+    | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends
+    | Measured | Wish | Definition | Closed
 )  # fmt: skip

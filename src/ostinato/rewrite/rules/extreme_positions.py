@@ -1,7 +1,5 @@
 """Incremental: where the greatest, or the least, of a growing range is, from where it was before.
 
-``greatest_at(f, n, i)``: the order f of n positions has that of the greatest element at i.
-
 ``before(d, i, c)``: index i is ``d - 1``, where c holds; ``after(d, i, c)``: it is ``d + 1``. As in
 NumPy, the first of equal elements counts, and the first NaN before all others. So the last element
 of a range is its place if it is greater than the greatest before it, or the first NaN; the first
@@ -15,7 +13,7 @@ from ostinato.rewrite.terms import *
 
 ONE_STEP = "The best so far and its place: one comparison per point, not a pass over the range."
 
-a, b, c, d, f, g, h, i, k, m, n, o, r = variables("a b c d f g h i k m n o r")
+a, b, c, d, f, g, h, i, k, m, o, r = variables("a b c d f g h i k m o r")
 s, u, x, z = variables("s u x z")
 
 _NOTHING, _ONE = reshape(0, o, z), reshape(0, o, u)
@@ -50,17 +48,6 @@ _STEP = where(_REACHES, _NOTHING, _ONE)
 _HERE = where(_BEYOND, reshape(0, o, leaf(k)), _NOTHING)
 
 PLACES: tuple[Rule, ...] = (
-    Rule(
-        name="incremental/greatest-in-order",
-        law="the last element in order, or the first of the greatest ones, is the greatest",
-        reason="The greatest of a range is known step by step, its order is not.",
-        left=part(k, i, gather(k, x, along1(f, k, n, x))),
-        right=red("max", m, x),
-        when=(greatest_at(f, n, i), eq(m, 1 << (k - 1))),
-        exact="zero signs",
-        valid="inside the box",
-        proof="proofs/test_places.py",
-    ),
     _place("prefix",
            "the place of the greatest of x[0 : d + 1] = d where x[d] is beyond all before, else "
            "that of x[0 : d], and so for the least",

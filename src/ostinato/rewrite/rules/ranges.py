@@ -50,15 +50,20 @@ def _range(
     )
 
 
+def _running(name: str, law: str, right: Term, relation: Fact) -> Rule:
+    """A fold over all that was seen, or is to come, of which those that do not round are exact."""
+    return _range(name, law, right, relation, repeats(f, g), reason=ONE_STEP,
+                  exact="reassociates", bits=(exactly(f, g),))  # fmt: skip
+
+
 _NOTHING = (eq(e, dtype(LHS)), empty(f, e, u), eq(h, shape(LHS)), eq(r, rank(LHS)), ones(r, k))
 _HALF = red(f, m, sl(d, p, x))
 _DOUBLED = case(c, map2(g, _HALF, at(d, a, _HALF)), _HALF)
 
 RANGES: tuple[Rule, ...] = (
-    _range("running",
-           "fold(x[0 : d + 1]) = scan(fold, x, d), and that of x[d : D] = scan backwards",
-           running(f, d, i, x), nearby(d, s, i, a, c), repeats(f, g), reason=ONE_STEP,
-           exact="reassociates", bits=(exactly(f, g),)),
+    _running("prefix", "fold(x[0 : d + 1]) = scan(fold, x, d)", scan(f, d, x), prefix(d, s)),
+    _running("suffix", "fold(x[d : D]) = scan(fold, x, d) from D - 1 backwards", back(f, d, x),
+             suffix(d, s)),
     Rule(
         name="incremental/suffix-sum",
         law="sum(x[d : D]) = y where y[d] = x[d] + y[d + 1]",
@@ -74,11 +79,13 @@ RANGES: tuple[Rule, ...] = (
            "fold(x[s]) = fold(x[q]) at a, where the range s is q at a, else the fold of nothing",
            case(c, at(d, a, red(f, m, sl(d, q, x))), bcast(h, reshape(0, k, u))),
            moved(d, s, q, a, c), repeats(f, g), *_NOTHING, reason=ELSEWHERE),
+    _range("window-doubled", "a window of 2 w steps is one of w steps and another next to it",
+           _DOUBLED, doubled(d, s, p, a, c), rounded(f, g), exact="reassociates"),
     _range("window-overlapping",
            "the greatest of a window is that of two shorter windows that cover it",
            _DOUBLED, overlapping(d, s, p, a, c), exactly(f, g), exact="zero signs"),
-    _range("window-halved",
-           "a window is one of half its steps and another next to it, and of odd ones an element",
-           case(j, _DOUBLED, map2(g, _DOUBLED, at(d, i, x))),
-           halved(d, s, p, a, c, i, j), rounded(f, g), exact="reassociates"),
+    _range("window-lengthened",
+           "a window of 2 w + 1 steps is one of w steps, another next to it, and one element more",
+           case(j, map2(g, _DOUBLED, at(d, i, x)), _DOUBLED),
+           lengthened(d, s, p, a, c, i, j), rounded(f, g), exact="reassociates"),
 )  # fmt: skip

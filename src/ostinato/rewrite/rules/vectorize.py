@@ -78,7 +78,8 @@ VECTORIZE: tuple[Rule, ...] = (
     _pushed(along2, (f, k, a), (x, z), _FREE),
     _pushed(case, (a,), (x, z), _FREE),
     _pushed(at, (e, a), (x,), _FREE, *_BESIDE),
-    _pushed(running, (f, e, b), (x,), *_BESIDE),
+    _pushed(scan, (f, e), (x,), *_BESIDE),
+    _pushed(back, (f, e), (x,), *_BESIDE),
     _pushed(lin, (e, b), (x, z), *_BESIDE),
     _law("shift", "slice(d in lo..hi, x[d + k]) = slice(d in lo+k..hi+k, x)",
          sl(d, s, at(d, a, x)), sl(d, q, x),
@@ -86,7 +87,9 @@ VECTORIZE: tuple[Rule, ...] = (
          reason="A shifted read of a history is another part of the same history."),
     _law("point",
          "slice(d in 0..n, A[.., d, ..]) = A with that axis in front, where it has n elements",
-         sl(d, s, part(k, a, x)), mv(k, r, x), *_HERE, eq(r, rank(x)), reason=ITSELF),
+         sl(d, s, part(k, a, x)), mv(k, r, x), *_HERE, eq(r, rank(x)), k < r, reason=ITSELF),
+    _law("first-point", "slice(d in 0..n, A[d]) = A where it has n elements",
+         sl(d, s, part(k, a, x)), x, *_HERE, eq(k, rank(x)), reason=ITSELF),
     *(
         _law(
             name,

@@ -150,20 +150,24 @@ def _beside() -> Iterator[Rule]:
     quotient = (_DECAY, *_STEADY, eq(e, dtype(w)), *one)
     over = div(w, y), inverse, div(_W, u)
     yield _decay("inverse", law, *over, *quotient, exact="reassociates")
-    law = "x[s] steps by 1, and is x where it enters"
-    known = (enters(d, s, a, b), eq(e, dtype(v)), eq(r, rank(v)), unit(e, z), ones(r, o))
-    there, there_is = at(d, a, v), (is_in(d, dom(v)), not_in(d, sdom(v)))
-    yield _decay("of-values", law, sl(d, s, v), reshape(0, o, z), there, *known, *there_is)
+    law = "w x[s] and w / x[s] step by the factor of w"
+    there, values = at(d, a, v), eq(t, sl(d, s, v))
+    known = (_DECAY, enters(d, s, a, b), is_in(d, dom(v)), not_in(d, sdom(v)))
+    either_way = (either(f, x, y, t), values, scales(f))
+    of = map2(f, u, there), *known, *either_way
+    yield _decay("of-values", law, x, g, *of, exact="reassociates")
+    law = "x[s] / w steps by 1 over the factor of w"
+    reciprocal = (*known, eq(e, dtype(v)), eq(k, rank(x)), *one)
+    over = div(sl(d, s, v), y), inverse, div(there, u)
+    yield _decay("inverse-of-values", law, *over, *reciprocal, exact="reassociates")
 
 
 def _views() -> Iterator[Rule]:
     """Weights beside vectors, and terms that are left out where an element says so."""
-    law = "weights of which axes behind the range are reshaped step by the same factor"
-    one_factor = (ones(k - 1, m), eq(m, shape(g)), eq(i, hlen(h)), ones(i, o))
-    whole = (_DECAY, eq(k, rank(y)), r < k, eq(shape(y), cons(size(length(s)), shape(u))))
-    columns = (reshape(r, h, y), reshape(r, o, g), reshape(r, h, u))
-    yield _decay("reshaped", law, *columns, *whole, *one_factor, not_in(d, hmask(h)),
-                 exact="exact")  # fmt: skip
+    law = "weights with further axes of size 1 step by the same factor"
+    vector = (_DECAY, eq(1, rank(y)), eq(n, size(length(s))), ones(i, h), eq(i, hlen(h)))
+    columns = (reshape(1, cons(n, h), y), reshape(0, h, g), reshape(0, h, u))
+    yield _decay("column", law, *columns, *vector, exact="exact")
     law = "where(c[s], w, 0) steps by the factor of w"
     sides = where(sl(d, s, c), y, z), g, where(at(d, a, c), u, part(k, 0, z))
     nothing = (eq(0.0, value(z)), eq(k, rank(z)), axis(z, k, 1), not_in(d, dom(z)))
@@ -189,14 +193,14 @@ def _sum(name: str, law: str, factor: Expression, added: Expression, *when: Fact
 
 
 def _sums() -> Iterator[Rule]:
-    law = (
-        "the sum of what steps by g, and u where it enters, = y where y = u + g y one step before, "
-        "without u where nothing enters"
-    )
-    some = (some_where(s, c, q), eq(e, dtype(LHS)), zero(e, z), eq(h, shape(g)), eq(n, shape(u)))
-    nothing = reshape(0, o, z)
-    factor, added = case(q, g, bcast(h, nothing)), case(c, u, bcast(n, nothing))
-    yield _sum("decaying-sum", law, factor, added, *some, eq(i, k - 1), ones(i, o))
+    law = "the sum of what steps by g, and u where it enters, = y where y = u + g y one step before"
+    yield _sum("decaying-sum", law, g, u, eq(a, self(d)))
+    law = "the same over a range that is empty at first: nothing enters there"
+    some = (some_where(s, c, q), eq(e, dtype(LHS)), zero(e, z), eq(h, shape(LHS)))
+    nothing = bcast(h, reshape(0, o, z))
+    factor, added = case(q, bcast(h, g), nothing), case(c, bcast(h, u), nothing)
+    facts = (*some, eq(i, k - 1), ones(i, o))
+    yield _sum("decaying-sum-of-others", law, factor, added, *facts)
     law = "x and the sum of what steps by g behind it, with g x first, = y where y = x + g y"
     whole = (either("add", x, v, total(m, y)), either("mul", u, g, at(d, a, v)), rest(d, s))
     known = (*whole, is_in(d, dom(v)), not_in(d, sdom(v)))
@@ -217,14 +221,16 @@ def _chains() -> Iterator[Rule]:
     ) -> Rule:
         return _decay(f"chain{name}", law, term, g, u, *alone, *when, exact=exact)
 
-    law = "g[d] ... g[s], or to g[s - 1] behind d, is g[d] times what it is for the step after"
-    running = along1("prod", k, i, sl(d, q, g))
-    yield chain("", law, running, g, as_many(d, s, q), eq(i, length(q)))
+    law = "g[d] ... g[s] is g[d] times what it is for the step after"
+    so_far = along1("prod", k, i, sl(d, s, g))
+    yield chain("", law, so_far, g, suffix(d, s), eq(i, length(s)))
+    law = "g[d] ... g[s - 1] is g[d] times what it is for the step after, behind d"
+    earlier, before = along1("prod", k, i, sl(d, q, g)), (shortened(d, q), eq(i, length(q)))
+    yield chain("-before", law, earlier, g, rest(d, s), *before)
     law = "g[d] ... g[s - 1], which is 1 at d, is g[d] times what it is for the step after"
     one = (eq(1.0, value(y)), axis(y, k, 1), eq(k, rank(y)), eq(e, dtype(y)), unit(e, z))
-    before = shortened(d, q), eq(i, length(q))
     known = (suffix(d, s), *before, *one, ones(o, h), eq(o, k - 1))
-    yield chain("-from-one", law, cat(k, y, running), reshape(0, h, z), *known, exact="exact")
+    yield chain("-from-one", law, cat(k, y, earlier), reshape(0, h, z), *known, exact="exact")
 
 
 def _summed() -> Iterator[Rule]:
@@ -242,6 +248,26 @@ def _summed() -> Iterator[Rule]:
         valid="inside the box",
         proof=PROOF,
     )
+    law = "sum_s y[s]^T v[s], y steps by g, = S where S = u^T v + g S one step before"
+    last = "sum_s v[s]^T y[s], y steps by g, = S where S = v^T u + g S one step before"
+    there, vectors = at(d, a, v), (eq(2, rank(y)), eq(1, rank(v)), axis(v, 1, n), axis(y, 1, m))
+    known = (_DECAY, _ENTERS, eq(a, self(d)), *vectors, eq(1, rank(g)), axis(g, 1, 1))
+    steady = (not_in(d, sdom(g)), not_in(d, sdom(u)), not_in(d, sdom(v)))
+    for name, of, left, added in (
+        ("", law, mm(tr(y), sl(d, s, v)), mul(column(m, u), row(n, there))),
+        ("-last", last, mm(tr(sl(d, s, v)), y), mul(column(n, there), row(m, u))),
+    ):
+        yield Rule(
+            name=f"incremental/decaying-products{name}",
+            law=of,
+            reason=ONE_STEP,
+            left=left,
+            right=lin(d, f, row(1, g), added),
+            when=(*known, *steady),
+            exact="distributes",
+            valid="inside the box",
+            proof=PROOF,
+        )
 
 
 WEIGHTS: tuple[Rule, ...] = (

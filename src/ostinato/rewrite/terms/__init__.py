@@ -82,7 +82,7 @@ LHS = Variable("lhs")  # the left side, in facts
 leaf, rec, map1, map2, map3, red, mm, tr, mv = operators("leaf rec map1 map2 map3 red mm tr mv")
 perm, reshape, bcast, cat, part, cut = operators("perm reshape bcast cat part cut")
 gather, along1, along2, case, at, sl = operators("gather along1 along2 case at sl")
-look, running, lin = operators("look running lin")
+look, scan, back, lin = operators("look scan back lin")
 nil, cons, size, times = operators("nil cons size times")
 
 # The functions that analyses know of terms, shapes, indices and slices.
@@ -92,21 +92,19 @@ mask, dom, sdom, hmask, zmask = operators("mask dom sdom hmask zmask")
 free, gap, bound = operators("free gap bound")
 
 # The relations (`ostinato.rewrite.relations`).
-tiled, section, alone, greatest_at = relations("tiled section alone greatest_at")
-piece, final, halves, lies_in = relations("piece final halves lies_in")
-halved, overlapping, moved = relations("halved overlapping moved")
+tiled, section, alone = relations("tiled section alone")
+piece, final, halves = relations("piece final halves")
+doubled, overlapping, lengthened, moved = relations("doubled overlapping lengthened moved")
 prefix, suffix, growing, shortened, but_last = relations("prefix suffix growing shortened but_last")
 rest, begins, from_zero, starts, follows = relations("rest begins from_zero starts follows")
 within, box, start = relations("within box start")
 before, after, nearby = relations("before after nearby")
 ranged, operands, pieces, sought = relations("ranged operands pieces sought")
 tally, counter, counts, here = relations("tally counter counts here")
-earlier, enters, as_many, some_where = relations("earlier enters as_many some_where")
+earlier, enters, some_where = relations("earlier enters some_where")
 keeps, keeps_both, opposite, kept = relations("keeps keeps_both opposite kept")
 lagged, lagged_in, ramp, decay = relations("lagged lagged_in ramp decay")
-positive, gentle, moderate = relations("positive gentle moderate")
-scales, adds, turned = relations("scales adds turned")
-multiplies, involution = relations("multiplies involution")
+positive, gentle, moderate, scales, adds = relations("positive gentle moderate scales adds")
 around, around_pair, around_alone = relations("around around_pair around_alone")
 known, indicator, both, pins, only = relations("known indicator both pins only")
 holds_low, holds_high, inside, want, everywhere = relations(
@@ -126,16 +124,6 @@ filled, raw_filled, keeps_type, makes = relations("filled raw_filled keeps_type 
 def host(number: Number, *operands: Operand) -> Term:
     """A call of Python with some operands."""
     return made(f"host{len(operands)}", number, *operands)
-
-
-def scan(fold: Operand, d: Operand, x: Operand) -> Term:
-    """The fold of all steps up to the point."""
-    return running(fold, d, 0, x)
-
-
-def back(fold: Operand, d: Operand, x: Operand) -> Term:
-    """The fold of all steps from the point on."""
-    return running(fold, d, 1, x)
 
 
 # Elementwise functions that many laws name.

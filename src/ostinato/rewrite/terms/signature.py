@@ -60,7 +60,8 @@ SIGNATURE: dict[str, str] = {
     "at": "DAT",
     "sl": "DAT",
     "look": "AT",
-    "running": "SDNT",
+    "scan": "SDT",
+    "back": "SDT",
     "lin": "DNTT",
 }
 
