@@ -21,6 +21,7 @@ STAGES = (
 FORMS = (r"\bPdg\b", r"\b(System|Tiled)\b", r"\[str, Statement\]", r"\bTree\b", r"\[str, Storage\]")
 PARTS = {  # functions that are a part of passes
     "rewrite.load.merged_cases.merged": "merged cases",
+    "codegen.planning.joined_nests.parts": "kernels",
     "codegen.planning.step_by_step.step_by_step": "segments",
     "codegen.scheduling.demanded_points.copied_where_read": "demanded points",
     "codegen.systems.matmul_form.as_folds": "products",

@@ -124,8 +124,7 @@ def assemble(
     from ostinato.compiler.kernel_records import Records, shares
     from ostinato.provenance.operations import operations
 
-    profile = options.profile or Profile()
-    rewritten = time.perf_counter()
+    profile, rewritten = options.profile or Profile(), time.perf_counter()
     system = system_of(optimized, options)
     plan, constants = scheduled(system, options)
     price, (place, place_stream) = partial(predicted, plan, profile), _places(plan, options)
@@ -136,11 +135,8 @@ def assemble(
     source, texts, units = _emitted(plan, options, making)
     serving = shares(optimized.pdg, system, operations(pdg), CostModel(profile))
     _show(optimized, source)
-    times = {
-        "rewrite_s": rewrite_s,
-        "schedule_s": planned - rewritten,
-        "emit_s": time.perf_counter() - planned,
-    }
+    times = {"rewrite_s": rewrite_s, "schedule_s": planned - rewritten}
+    times["emit_s"] = time.perf_counter() - planned
     return Artifact(
         source=source,
         units=units,
