@@ -101,7 +101,7 @@ WANTED, NEEDLESS = "one for B <= 4: tiles", "one for any extents: one for B <= 4
 def test_a_variant_is_compiled_only_if_its_plan_is_better(
     tmp_path: Path, ns: float, peak_bytes: int, why: str
 ) -> None:
-    asked = list[int]()
+    asked, plans = list[int](), list[float]()
 
     def artifact(ns: float, peak_bytes: int) -> SimpleNamespace:
         def price(_: Mapping[str, int], workers: int) -> Mapping[str, float]:
@@ -117,17 +117,18 @@ def test_a_variant_is_compiled_only_if_its_plan_is_better(
         executable = SimpleNamespace(artifact=artifact, directory=tmp_path, key="k")
         return Variant(cast(Executable, executable), cast(Request, None))
 
-    def make(_: Mapping[str, int], look: Look | None) -> Variant:
+    def make(_: Mapping[str, int], look: Look) -> Variant:
+        plans.append(ns)
         short = artifact(ns, peak_bytes)
-        assert look is not None or why == WANTED
-        if look is not None:
-            look(short.price, short.place)
+        look(short.price, short.place)
         return variant(short)
 
     variants = Variants(variant(artifact(1e6, 1000)), make, 2)
     taken = variants.at({"B": 3, "T": 5})
     assert taken.why.startswith(why)
     assert {*asked} == {2}  # of the machine, whatever the threads
+    variants.at({"B": 3, "T": 50})
+    assert len(plans) == 1  # it is planned once for all other extents
     again = Variants(variants.usual, make, 2)
     assert again.at({"B": 4, "T": 8}).why == taken.why  # extents of the same classes
 

@@ -355,7 +355,7 @@ def compile_program(
 
 
 def _hinted(
-    request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int], look: Look | None
+    request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int], look: Look
 ) -> Variant:
     """The same program for further hints, whatever the number of threads."""
     options = request.options

@@ -45,7 +45,7 @@ class Variant:
 
 
 Look = Callable[["Price", "Place"], None]  # is shown what a plan takes before it is compiled
-Make = Callable[[Mapping[str, int], Look | None], Variant]
+Make = Callable[[Mapping[str, int], Look], Variant]
 
 
 class _NotBetter(Exception):
@@ -64,6 +64,7 @@ class Variants:
         executable = usual.executable
         self.usual, self._make, self._workers = usual, make, workers
         self._made: dict[tuple[tuple[str, int], ...], Variant] = {}
+        self._planned: dict[tuple[tuple[str, int], ...], tuple[Price, Place]] = {}
         self._note = Note(executable.directory, executable.key, VARIANTS)
         self._known: dict[str, str] | None = None
         self._last: tuple[Mapping[str, int], Variant] = ({}, usual)
@@ -136,11 +137,16 @@ class Variants:
 
     def _compiled(self, short: Mapping[str, int], look: Look | None = None) -> Variant:
         key = tuple(sorted(short.items()))
-        if key in self._made and look is not None:
-            artifact = self._made[key].executable.artifact
-            look(artifact.price, artifact.place)
+
+        def noting(price: Price, place: Place) -> None:
+            self._planned[key] = price, place
+            if look is not None:
+                look(price, place)
+
+        if key in self._planned and look is not None:
+            look(*self._planned[key])
         if key not in self._made:
-            self._made[key] = self._make(short, look)
+            self._made[key] = self._make(short, noting)
         return self._made[key]
 
     def _read(self) -> dict[str, str]:
