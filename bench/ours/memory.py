@@ -41,9 +41,7 @@ def gradient(
     again, least = computed_again(compiled.explain().schedule)
 
     def sample() -> dict[str, float]:
-        begun = time.perf_counter()
-        compiled(**extents, seed=0)
-        seconds = time.perf_counter() - begun
+        seconds = taken_s(compiled, **extents, seed=0)
         return {
             "steps/s": UPDATES * steps * batch / seconds,
             "peak_bytes": float(peak(compiled, extents)),
@@ -77,9 +75,7 @@ def history(
     use = compiled.explain(**extents).memory
 
     def sample() -> dict[str, float]:
-        begun = time.perf_counter()
-        compiled(**extents, seed=0)
-        seconds = time.perf_counter() - begun
+        seconds = taken_s(compiled, **extents, seed=0)
         return {
             "steps/s": UPDATES * steps * batch / seconds,
             "peak_bytes": float(use.predicted_peak_bytes),
@@ -107,12 +103,16 @@ def decode(
         raise ValueError(f"{', '.join(use.unplanned)} has no plan")
 
     def sample() -> dict[str, float]:
-        begun = time.perf_counter()
-        compiled(**extents, **given)
-        seconds = time.perf_counter() - begun
+        seconds = taken_s(compiled, **extents, **given)
         return {"tokens/s": steps * batch / seconds, "peak_bytes": float(use.predicted_peak_bytes)}
 
     return sample
+
+
+def taken_s(compiled: Compiled, **arguments: Any) -> float:
+    begun = time.perf_counter()
+    compiled(**arguments)
+    return time.perf_counter() - begun
 
 
 def peak(compiled: Compiled, extents: dict[str, int]) -> int:

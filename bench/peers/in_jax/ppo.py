@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import jax
@@ -54,9 +55,8 @@ class Played(NamedTuple):
     length: jax.Array
 
 
-def net(key: jax.Array, outputs: int, hidden: int) -> Net:
-    keys = jax.random.split(key, 3)
-    sizes = ((4, hidden), (hidden, hidden), (hidden, outputs))
+def net(key: jax.Array, *layers: int) -> Net:
+    keys, sizes = jax.random.split(key, len(layers) - 1), pairwise(layers)
     init = jax.nn.initializers.orthogonal(2**0.5)
     return tuple((init(k, s), jnp.zeros(s[1])) for k, s in zip(keys, sizes, strict=True))
 
@@ -71,14 +71,18 @@ def values(critic: Net, x: jax.Array) -> jax.Array:
     return applied(critic, x)[..., 0]
 
 
-def start(setup: Setup, seed: int = 0) -> Training:
+def start(setup: Setup, seed: int = 0, *layers: int) -> Training:
+    """Return the first state, with nets of these layers before the last one."""
     key, actor, critic, games = jax.random.split(jax.random.key(seed), 4)
-    params = net(actor, 2, setup.hidden), net(critic, 1, setup.hidden)
+    layers = layers or (4, setup.hidden, setup.hidden)
+    params = net(actor, *layers, 2), net(critic, *layers, 1)
     zeros = jax.tree.map(jnp.zeros_like, params)
     return Training(params, zeros, zeros, jnp.zeros((), jnp.int32), reset(games, setup.envs), key)
 
 
-def play(training: Training, setup: Setup) -> tuple[Training, Played]:
+def play(
+    training: Training, setup: Setup, observe: Callable[[Game], jax.Array] = observe
+) -> tuple[Training, Played]:
     actor, critic = training.params
 
     def one(carry: tuple[Game, jax.Array], _: None) -> tuple[tuple[Game, jax.Array], Played]:

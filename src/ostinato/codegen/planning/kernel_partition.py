@@ -347,11 +347,8 @@ def _slicer(trees: Sequence[Tree], slicer: Slicer, passes: Passes) -> Slicer | N
     if "slices" in passes.without:
         return None
     is_shared = any(map(has_parallel, trees))
-    return slicer if is_shared or any(map(slicer.shares, _loops(trees))) else None
-
-
-def _loops(trees: Sequence[Tree]) -> Iterator[Loop]:
-    return (t for t in trees if isinstance(t, Loop))
+    is_shared = is_shared or any(isinstance(t, Loop) and slicer.shares(t) for t in trees)
+    return slicer if is_shared else None
 
 
 def _sliced(steps: Sequence[Step], kernels: Sequence[Kernel]) -> Iterator[tuple[int, ...]]:

@@ -39,9 +39,8 @@ IN_MEMORY = ("tmpfs", "ramfs")
 POPULATE = 22  # advice to read pages and to map them, of Linux from 5.14 on
 FAILED = ctypes.c_void_p(-1).value
 
-_files: dict[
-    int, int
-] = {}  # where a file is mapped that is to be dropped from the cache -> the file
+# Files to be dropped from the cache, by where they are mapped.
+_files: dict[int, int] = {}
 
 
 def spilled_arena(
