@@ -61,7 +61,8 @@ def ppo(
     loss = 0.5 * error - clipped(ratio, better) - 0.01 * policy.entropy().mean()
     adam = optim.Adam(learning_rate * (1.0 - i / i.size), eps=1e-5)
     optim.Clipped(adam, norm=0.5).minimize(loss, [*actor.parameters, *critic.parameters])
-    return ot.Program(episode_return=mean_length(done, following, i), loss=loss)
+    episodes, length = ended(done, following, i)
+    return ot.Program(episode_return=length, episodes=episodes, loss=loss)
 
 
 def shifted(value: ot.Tensor, last: ot.Tensor, over: Steps) -> ot.Tensor:
@@ -87,24 +88,24 @@ def clipped(ratio: ot.Tensor, advantage: ot.Tensor) -> ot.Tensor:
     return ot.minimum(ratio * weight, ot.clip(ratio, 1 - CLIP, 1 + CLIP) * weight).mean()
 
 
-def mean_length(done: ot.Tensor, state: ot.Record, i: ot.Dimension) -> ot.Tensor:
-    """Return the mean length of the games that ended in an iteration, or the last one known."""
+def ended(done: ot.Tensor, state: ot.Record, i: ot.Dimension) -> tuple[ot.Tensor, ot.Tensor]:
+    """Return how many games ended in an iteration, and their mean length, or the last one known."""
     count = done[:, i, :].sum()
     total = ot.where(done, state.steps, 0)[:, i, :].sum()
     known = ot.carry("known", 0.0, over=i)
     known.step(ot.where(count > 0, total / ot.maximum(count, 1), known))
-    return known.after
+    return count, known.after
 
 
 def main(
     games: int = 8,
     iterations: int = 150,
     steps: int = 128,
-    epochs: int = 4,
+    epochs: int = 10,
     learning_rate: float = 1e-3,
     cut_is_over: bool = False,
 ) -> ot.Experiment:
-    """Train until the mean return of the last 100 iterations is at least 475."""
+    """Train until the mean return of the last 100 episodes is at least 475."""
     return ot.Experiment(
         program=ppo(rl.CartPole(), learning_rate, cut_is_over=cut_is_over),
         over="i",
