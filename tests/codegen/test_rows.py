@@ -231,6 +231,19 @@ def test_rows_of_samples_are_tiles_and_steps_of_the_optimizer_are_slices() -> No
     assert {"mlp_1_weight_mean", "mlp_1_weight_variance"} <= named
 
 
+@pytest.mark.parametrize(("rows", "hidden"), [(128, 124), (128, 160), (64, 256), (32, 300)])
+def test_tiles_are_rows_of_samples_where_units_would_wait_for_sums(rows: int, hidden: int) -> None:
+    plan = planned(trained(rows, hidden))
+    assert [k.parallel is not None for k in plan.kernels].count(True) == 1
+    products = {name for name, s in plan.statements.items() if s.kind == "matmul"}
+    assert len(products) == 7 and sum(name.endswith("_part") for name in products) == 3
+
+
+@pytest.mark.parametrize(("rows", "hidden"), [(8, 64), (4, 256), (2, 120), (32, 32)])
+def test_little_work_between_sums_is_for_one_worker(rows: int, hidden: int) -> None:
+    assert "parallel row" not in str(planned(trained(rows, hidden)))
+
+
 def test_a_dimension_of_one_step_is_no_loop_and_changes_no_exact_bit() -> None:
     i, m, x = ot.dims("i"), ot.dim("m", size=1), ot.input("x", (64, 32))
     w = ot.recurrent("w", shape=(32, 32), over=(i, m))

@@ -15,10 +15,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.partial_sums import TILES
+from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, fresh, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import cut_axis
@@ -70,7 +72,7 @@ def long_rows(system: System, target: Target) -> System:
     taken = {d.name for s in system.statements.values() for d in s.dims}
     families = [f for leader, f in members.items() if leader not in fixed]
     worth = _Worth(system, target)
-    for family in sorted(families, key=lambda f: (-worth.gain_ns(f), -worth.rows(f))):
+    for family in sorted(families, key=lambda f: (-worth.per_round_ns(f), -worth.rows(f))):
         if worth.is_given(family):
             name = fresh("row", taken)
             taken.add(name)
@@ -155,21 +157,62 @@ class _Worth:
         return rows >= LONG and is_far and line * rows > 2 * tiles
 
     def employs(self, family: Sequence[_Place]) -> bool:
-        """Whether the rows are much work, for which nothing else gives tiles to threads.
+        """Whether the rows are work for threads to which nothing else gives tiles.
 
-        There are many, or each of a few tiles is much. If there are products, all is for them.
+        If there are products, all is for them.
         """
         own = [self.statements[name] for name, _ in family]
         products = [s for s in own if s.kind == "matmul"]
         if any(s.lanes - self.carried[s.name] - self.serial for s in products or own):
             return False
-        rows, work = self.rows(family), self.work_ns(family)
-        tiles = 1 if rows >= 2 * self.target.tiles.usual else TILES
-        return rows > 1 and work >= tiles * REFERENCE.profile.joining_ns
+        joining = REFERENCE.profile.joining_ns
+        return self.rows(family) > 1 and self.per_round_ns(family) >= joining
 
     def work_ns(self, family: Sequence[_Place]) -> float:
         """What computing the statements of a family takes."""
         return sum(self.time_ns(self.statements[name]) for name, _ in family)
+
+    def per_round_ns(self, family: Sequence[_Place]) -> float:
+        """What tiles gain in each of the rounds in which they run.
+
+        Rows of a minibatch add up once, at the end. Of units of a layer the next layer needs the
+        sums of all before units of this one go on: every round waits, and what lies between two
+        is stored whole.
+        """
+        gain = self.gain_ns(family)
+        return gain / self.rounds(family) if gain > 0 else gain
+
+    def rounds(self, family: Sequence[_Place]) -> int:
+        """How often sums of products wait for all rows before there are further products."""
+        heavy = {name for name, _ in family if self.statements[name].kind == "matmul"}
+        heavy = heavy or {name for name, _ in family}
+        adds = {name for name, index in family if index in self.statements[name].reduced}
+        count: dict[str, int] = {}
+        for name in self.in_order:
+            before = [(count.get(x, 0), x in adds) for x in self.same_step[name]]
+            found = max((n + (n > 0 and waits) for n, waits in before), default=0)
+            count[name] = max(found, name in heavy)
+        return max(count[name] for name in heavy)
+
+    @cached_property
+    def same_step(self) -> dict[str, list[str]]:
+        """The tensors that every statement reads at the point where it runs."""
+        found = {
+            name: {
+                load.tensor
+                for _, value in s.clauses
+                for load in loads(value)
+                if all(e.as_dim() is not None for e in load.dims)
+            }
+            for name, s in self.statements.items()
+        }
+        return {name: sorted(read - {name}) for name, read in found.items()}
+
+    @cached_property
+    def in_order(self) -> list[str]:
+        """The statements, each after those that it reads at its point."""
+        groups = components([*self.statements], self.same_step)
+        return [name for group in reversed(groups) for name in group]
 
     def gain_ns(self, family: Sequence[_Place]) -> float:
         """What tiles take from one worker: not what slices do, and less the sums that tiles add.
