@@ -40,9 +40,9 @@ def order(steps: tuple[Step, ...], planned: Plan) -> str:
     return out
 
 
-def trained(is_turned: bool = False) -> Builder:
+def trained(is_turned: bool = False, side: int = 16) -> Builder:
     """Weights that follow sums over tiles of samples, perhaps those of other elements."""
-    p = Builder("b i", {"h": 16, "k": 16})
+    p = Builder("b i", {"h": side, "k": side})
     b, i, h, k = p.d["b"], p.d["i"], p.a["h"], p.a["k"]
     p.add("w", "i", "h k", 0.0, lanes="")
     wave = call("sin", number(b) + number(h) * 0.3 + number(k) * 0.1)
@@ -57,14 +57,16 @@ def trained(is_turned: bool = False) -> Builder:
     return p
 
 
-def test_a_sum_of_tiles_and_what_follows_it_element_by_element_need_no_barrier() -> None:
-    planned = assert_right(trained(), SIZES, {"b": 2})
+@pytest.mark.parametrize("side", [16, 8, 9, 13, 20])
+def test_a_sum_of_tiles_and_what_follows_it_element_by_element_need_no_barrier(side: int) -> None:
+    planned = assert_right(trained(side=side), SIZES, {"b": 2})
     assert "s" in order(planned.driver, planned)
     assert "s|s" not in order(planned.driver, planned)
 
 
-def test_a_barrier_stands_between_slices_of_which_one_reads_other_rows() -> None:
-    planned = assert_right(trained(is_turned=True), SIZES, {"b": 2})
+@pytest.mark.parametrize("side", [16, 11])
+def test_a_barrier_stands_between_slices_of_which_one_reads_other_rows(side: int) -> None:
+    planned = assert_right(trained(is_turned=True, side=side), SIZES, {"b": 2})
     assert "s|s" in order(planned.driver, planned)
 
 
@@ -74,8 +76,9 @@ def test_a_whole_program_is_right_in_slices() -> None:
     assert "s" in order(planned.driver, planned)
 
 
-def test_results_do_not_depend_on_how_many_share_the_slices() -> None:
-    p = trained()
+@pytest.mark.parametrize("side", [16, 13])
+def test_results_do_not_depend_on_how_many_share_the_slices(side: int) -> None:
+    p = trained(side=side)
     planned = plan(p.system(), {"b": 2})
     runs = [execute(planned, SIZES, p.arrays, n, seed=n)["s"].tolist() for n in (1, 3, 5, 11)]
     assert runs[0] == runs[1] == runs[2] == runs[3]

@@ -26,7 +26,7 @@ def cut_axis(axes: Sequence[Axis]) -> Axis | None:
     """The outermost of several axes of constant size, if workers may share its positions."""
     if len(axes) < 2 or not all(a.size == a.pad and a.size.is_const for a in axes):
         return None
-    return axes[0] if axes[0].size.as_int() % FEWEST == 0 else None
+    return axes[0] if axes[0].size.as_int() >= FEWEST else None
 
 
 def is_tiny(axis: Axis) -> bool:
