@@ -11,10 +11,10 @@ from bench.harness.timing import rates
 from ostinato import rl
 
 
-def dqn_of(batch: int, hidden: int, start: int = 1) -> rl.Training:
+def dqn_of(batch: int, hidden: int, second: int, start: int = 1) -> rl.Training:
     return rl.dqn(
         rl.CartPole(), steps=1, lookahead=1, updates=1, batch=batch, window=10_000, start=start,
-        hidden=(hidden, hidden),
+        hidden=(hidden, second),
     )  # fmt: skip
 
 
@@ -31,8 +31,8 @@ def speed(training: rl.Training, threads: int) -> Callable[[], float]:
     return rates(lambda steps: run(**{**arguments, "I": steps}), 1)
 
 
-def dqn(batch: int, hidden: int, threads: int = 0) -> Callable[[], float]:
-    return speed(dqn_of(batch, hidden), threads)
+def dqn(batch: int, hidden: int, second: int, threads: int = 0) -> Callable[[], float]:
+    return speed(dqn_of(batch, hidden, second), threads)
 
 
 def sac(batch: int, hidden: int, threads: int = 0) -> Callable[[], float]:
@@ -51,8 +51,8 @@ def learnt(training: rl.Training, steps: int) -> Callable[[], float]:
     return samples(returns)
 
 
-def dqn_learning(batch: int, hidden: int, steps: int) -> Callable[[], float]:
-    return learnt(dqn_of(batch, hidden, start=1000), steps)
+def dqn_learning(batch: int, hidden: int, second: int, steps: int) -> Callable[[], float]:
+    return learnt(dqn_of(batch, hidden, second, start=1000), steps)
 
 
 def sac_learning(batch: int, hidden: int, steps: int) -> Callable[[], float]:

@@ -21,6 +21,7 @@ class Setup:
 
     batch: int
     hidden: int
+    second: int  # units of the second hidden layer
     window: int = 10_000
     start: int = 1000  # steps before anything is learnt
     learning_rate: float = 5e-4
@@ -50,7 +51,7 @@ class Training(NamedTuple):
 
 def start(setup: Setup, seed: int = 0) -> Training:
     key, weights, games = jax.random.split(jax.random.key(seed), 3)
-    values = net(weights, (4, setup.hidden, setup.hidden, 2))
+    values = net(weights, (4, setup.hidden, setup.second, 2))
     seen, no = jnp.zeros(4), jnp.zeros((), bool)
     memory = empty(Step(seen, jnp.zeros((), jnp.int32), no, seen), setup.window)
     count = jnp.zeros((), jnp.int32)
@@ -99,9 +100,9 @@ def iterate(now: Training, setup: Setup) -> tuple[Training, tuple[jax.Array, jax
     return after, (done[0], following.steps[0])
 
 
-def sampler(batch: int, hidden: int) -> Callable[[], float]:
-    return speed(start, iterate, Setup(batch, hidden))
+def sampler(batch: int, hidden: int, second: int) -> Callable[[], float]:
+    return speed(start, iterate, Setup(batch, hidden, second))
 
 
-def learning(batch: int, hidden: int, steps: int) -> Callable[[], float]:
-    return returns(start, iterate, Setup(batch, hidden), steps)
+def learning(batch: int, hidden: int, second: int, steps: int) -> Callable[[], float]:
+    return returns(start, iterate, Setup(batch, hidden, second), steps)

@@ -21,15 +21,17 @@ from bench.harness.timing import rates
 DISCOUNT = 0.99
 LOWEST, HIGHEST = -5.0, 2.0  # the logarithm of a deviation
 Batch = tuple[torch.Tensor, ...]
+Hidden = tuple[int, int]  # units of the two hidden layers
 
 
-def network(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
+def network(inputs: int, hidden: Hidden, outputs: int) -> nn.Sequential:
+    first, second = hidden
     return nn.Sequential(
-        nn.Linear(inputs, hidden),
+        nn.Linear(inputs, first),
         nn.ReLU(),
-        nn.Linear(hidden, hidden),
+        nn.Linear(first, second),
         nn.ReLU(),
-        nn.Linear(hidden, outputs),
+        nn.Linear(second, outputs),
     )
 
 
@@ -68,7 +70,7 @@ class Training(ABC):
     window: int
     start: int  # steps before anything is learnt
 
-    def __init__(self, batch: int, hidden: int, seed: int = 0, start: int | None = None) -> None:
+    def __init__(self, batch: int, hidden: Hidden, seed: int = 0, start: int | None = None) -> None:
         torch.manual_seed(seed)
         np.random.seed(seed)
         self.batch = batch
@@ -82,7 +84,7 @@ class Training(ABC):
         self.prepare(len(self.seen), hidden)
 
     @abstractmethod
-    def prepare(self, inputs: int, hidden: int) -> None: ...
+    def prepare(self, inputs: int, hidden: Hidden) -> None: ...
 
     @abstractmethod
     def act(self) -> np.ndarray: ...
@@ -118,7 +120,7 @@ class Dqn(Training):
     game_name, window, start = "CartPole-v1", 10_000, 1000
     explored, least = 10_000, 0.01  # steps until few actions are random
 
-    def prepare(self, inputs: int, hidden: int) -> None:
+    def prepare(self, inputs: int, hidden: Hidden) -> None:
         self.values = network(inputs, hidden, 2)
         self.slow = copy.deepcopy(self.values)
         self.optimizer = torch.optim.Adam(self.values.parameters(), lr=5e-4)
@@ -149,7 +151,7 @@ class Sac(Training):
     game_name, window, start = "Pendulum-v1", 20_000, 500
     highest = 2.0  # torque
 
-    def prepare(self, inputs: int, hidden: int) -> None:
+    def prepare(self, inputs: int, hidden: Hidden) -> None:
         self.actor = network(inputs, hidden, 2)
         self.critics = nn.ModuleList(network(inputs + 1, hidden, 1) for _ in range(2))
         self.slow = copy.deepcopy(self.critics)
@@ -197,24 +199,24 @@ class Sac(Training):
         average(self.slow, self.critics, 0.995)
 
 
-def speed(kind: type[Training], batch: int, hidden: int) -> Callable[[], float]:
+def speed(kind: type[Training], batch: int, hidden: Hidden) -> Callable[[], float]:
     """Steps per second, once learning has begun."""
     training = kind(batch, hidden)
     training.run(training.start)
     return rates(training.run, 1)
 
 
-def dqn(batch: int, hidden: int) -> Callable[[], float]:
-    return speed(Dqn, batch, hidden)
+def dqn(batch: int, hidden: int, second: int) -> Callable[[], float]:
+    return speed(Dqn, batch, (hidden, second))
 
 
 def sac(batch: int, hidden: int) -> Callable[[], float]:
-    return speed(Sac, batch, hidden)
+    return speed(Sac, batch, (hidden, hidden))
 
 
-def dqn_learning(batch: int, hidden: int, steps: int) -> Callable[[], float]:
-    return samples(lambda seed: Dqn(batch, hidden, seed).run(steps))
+def dqn_learning(batch: int, hidden: int, second: int, steps: int) -> Callable[[], float]:
+    return samples(lambda seed: Dqn(batch, (hidden, second), seed).run(steps))
 
 
 def sac_learning(batch: int, hidden: int, steps: int) -> Callable[[], float]:
-    return samples(lambda seed: Sac(batch, hidden, seed).run(steps))
+    return samples(lambda seed: Sac(batch, (hidden, hidden), seed).run(steps))
