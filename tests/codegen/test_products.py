@@ -50,6 +50,19 @@ def test_an_exact_product_adds_its_terms_in_order() -> None:
     assert contraction(planned, "z").form != "dots"
 
 
+def test_a_sum_over_several_axes_stays_in_registers() -> None:
+    p = Builder("b t", {"r": 5, "h": 24, "g": 20, "u": 3, "v": 2})
+    b, r, h, u, v = p.d["b"], p.a["r"], p.a["h"], p.a["u"], p.a["v"]
+    p.add("x", "b t", "r u v h", number(b) * 0.1 + number(h) * number(u) - number(v) * number(r))
+    p.input("W", "", "v u h g", {})
+    p.add("z", "b t", "r g u v h", p("x") * p("W"), "matmul", "u v h")
+    p.outputs = ["z"]
+    planned = assert_right(p, SIZES)
+    found = contraction(planned, "z")
+    assert found.accumulate and found.k.index == h and found.form == "broadcast"
+    assert {a.index for a in found.summed(planned.statements["z"].reduced)} == {u, v}
+
+
 def test_a_product_that_is_no_product_of_loads_is_a_fold() -> None:
     p = layer("h g")
     p.add("z", "b t", "g h", p("x") * p("W") * 0.5, "matmul", "h")

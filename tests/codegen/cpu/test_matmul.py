@@ -117,6 +117,29 @@ def test_any_number_of_rows_and_products_is_right(m: int, k: int, form: Form) ->
     assert_right(problem, problem.spec(form))
 
 
+@pytest.mark.parametrize("runtime", [False, True])
+@pytest.mark.parametrize(("m", "n"), [(1, 16), (6, 40), (13, 7), (70, 512)])
+@pytest.mark.parametrize("form", ["broadcast", "plain"])
+def test_sums_over_several_axes_have_the_bits_of_one(
+    form: Form, m: int, n: int, runtime: bool
+) -> None:
+    problem = Problem(m, n, 2 * 3 * 80, "float32", is_transposed=False)
+    whole = problem.spec(form, "c", runtime)
+    whole = replace(whole, steps=(Step("s", ACC, "c"),))
+    columns: Size = "N" if runtime else n
+    parts = replace(whole, k=80, around=((2, 240, 240 * n), (3, 80, 80 * n)), a=(480, 1))
+    assert is_large(replace(parts, n=n)) == (n == 512)
+    assert parts.b == (columns, 1)
+    for found, wanted in zip(results(problem, parts), results(problem, whole), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_product_says_which_sums_over_several_axes_it_cannot_have() -> None:
+    spec = replace(Problem(4, 4, 4, "float32", False).spec("broadcast"), around=((2, 1, 1),))
+    with pytest.raises(ValueError, match="only add to what is stored"):
+        matmul(spec)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("form", FORMS)
 def test_run_time_sizes_are_right_for_every_shape(form: Form, dtype: Float) -> None:

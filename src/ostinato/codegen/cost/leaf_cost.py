@@ -146,7 +146,8 @@ class Leaves:
         """A matrix product with its epilogues."""
         s = self.statements[leaf.statement]
         m, n, k = (size_at(a, point) for a in (leaf.m, leaf.n, leaf.k))
-        times = positions(leaf.outer, point)
+        inside = positions(leaf.summed(s.reduced), point)
+        times, k = positions(leaf.outer, point) / inside, k * inside
         total = times * self.cost.product_ns(m, n, k, leaf.form, s.dtype)
         for load, size in zip(factors(s), (m * k, k * n), strict=True):
             total += times * self.beyond(load.tensor, size, point)

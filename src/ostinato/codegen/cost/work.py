@@ -204,7 +204,8 @@ class _Counts:
 
     def product(self, leaf: Contraction, s: Statement) -> None:
         m, n, k = (size_at(a, self.point) for a in (leaf.m, leaf.n, leaf.k))
-        times = positions(leaf.outer, self.point)
+        inside = positions(leaf.summed(s.reduced), self.point)
+        times, k = positions(leaf.outer, self.point) / inside, k * inside
         best = min(self.walk.profile.multiply_ns) / 2
         self.operate("products", 2 * times * m * n * k, best, s.dtype)
         for load, size in zip(factors(s), (m * k, k * n), strict=True):

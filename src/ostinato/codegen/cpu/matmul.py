@@ -92,8 +92,9 @@ def _emit_body(spec: Matmul, builder: Builder, args: list[Value]) -> None:
 
 def _emit_broadcast(frame: Frame) -> None:
     b, width, length = frame.builder, frame.width, frame.length(frame.spec.n)
-    if not frame.spec.living and is_large(frame.spec):
-        emit_packed(frame)
+    restarts = frame.spec.around and frame.spec.begun  # each turn would begin the sums
+    if not frame.spec.living and not restarts and is_large(frame.spec):
+        frame.emit_turns(lambda *turns: emit_packed(frame.moved(*turns)))
         return
     if isinstance(length, int):
         emit_columns(frame, length, partial(_panel, frame))
@@ -132,18 +133,19 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
     b_place = frame.pointer(frame.offsets[1], frame.scaled(tile.n, spec.b[1]))
     steps = [frame.scaled(i64(j * max(v.lanes, 1)), spec.b[1]) for j in range(tile.columns)]
 
-    def multiply(term: Value) -> None:
+    def multiply(a_turn: Value, b_turn: Value, term: Value) -> None:
         k = frame.term(term)
-        line = b.gep(b_place, frame.scaled(k, spec.b[0]))
+        line = b.gep(b_place, b.add(b_turn, frame.scaled(k, spec.b[0])))
         across = [
             load_lanes(frame, v, b.gep(line, s), spec.b[1], tile.mask_of(j))
             for j, s in enumerate(steps)
         ]
-        down = [v.splat(b.load(b.gep(row, frame.scaled(k, spec.a[1])))) for row in a_rows]
+        down = b.add(a_turn, frame.scaled(k, spec.a[1]))
+        elements = [v.splat(b.load(b.gep(row, down))) for row in a_rows]
         for r, j in at:
-            b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
+            b.store(v.fma(elements[r], across[j], b.load(sums[r, j])), sums[r, j])
 
-    emit_steps(b, frame.terms(), multiply)
+    frame.emit_turns(lambda *turns: emit_steps(b, frame.terms(), partial(multiply, *turns)))
     epilogue = Epilogue(frame, v, tile)
     for each in at:
         epilogue.emit(each, b.load(sums[each]))

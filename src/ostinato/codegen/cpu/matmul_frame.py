@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -109,6 +109,31 @@ class Frame:
         if self.spec.living == "k":
             return listed(self.builder, self.offsets[-1], i64(0))
         return self.length(self.spec.k)
+
+    def emit_turns(self, turn: Callable[[Value, Value], None]) -> None:
+        """Emit ``turn`` with the offsets of A and B for every position of the axes around k."""
+        b = self.builder
+
+        def inside(axes: Sequence[tuple[int, Size, Size]], a: Value, to: Value) -> None:
+            if not axes:
+                turn(a, to)
+                return
+            (count, first, second), *rest = axes
+            emit_loop(
+                b,
+                i64(count),
+                lambda i: inside(
+                    rest, b.add(a, self.scaled(i, first)), b.add(to, self.scaled(i, second))
+                ),
+            )
+
+        inside(self.spec.around, i64(0), i64(0))
+
+    def moved(self, a: Value, b: Value) -> Frame:
+        """The product of parts of A and B that lie so far behind."""
+        first, second, *rest = self.offsets
+        add = self.builder.add
+        return replace(self, offsets=[add(first, a), add(second, b), *rest])
 
     def _listed(self, place: Value) -> Value:
         return listed(self.builder, self.offsets[-1], self.plus(place, 1))

@@ -6,6 +6,7 @@ sums as a vector of 64 bytes has lanes, and these by halves: so does a CPU that 
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from ostinato.codegen.cuda.one_thread import ARENA
@@ -85,7 +86,10 @@ class Product:
             self.dots(out)
         else:
             out.let(ACCUMULATOR, self.start())
-            with out.loop(TERM, self.size(self.spec.k)):
+            with ExitStack() as loops:
+                for turn, (count, _, _) in zip(self.turns(), self.spec.around, strict=True):
+                    loops.enter_context(out.loop(turn, count))
+                loops.enter_context(out.loop(TERM, self.size(self.spec.k)))
                 if self.spec.living == "k":
                     with out.when(self.lives(Name(TERM))):
                         self.term(out)
@@ -129,11 +133,17 @@ class Product:
     def term(self, out: Block, total: str = ACCUMULATOR, ahead: int = 0) -> None:
         """Add a term to a total: the one so far ``ahead``."""
         spec = self.spec
-        a = self.at("a_at", (ROW, spec.a[0]), (TERM, spec.a[1]))
-        b = self.at("b_at", (TERM, spec.b[0]), (COLUMN, spec.b[1]))
+        around = [*zip(self.turns(), spec.around, strict=True)]
+        a_turns, b_turns = ([(turn, x[side]) for turn, x in around] for side in (1, 2))
+        a = self.at("a_at", (ROW, spec.a[0]), (TERM, spec.a[1]), *a_turns)
+        b = self.at("b_at", (TERM, spec.b[0]), (COLUMN, spec.b[1]), *b_turns)
         if ahead:
             a, b = binary("+", a, ahead), binary("+", b, ahead)
         out.let(total, call("fma", Item(self.view, a), Item(self.view, b), total))
+
+    def turns(self) -> list[str]:
+        """The indices of the axes around k."""
+        return [f"turn_{number}" for number in range(len(self.spec.around))]
 
     def steps(self, out: Block) -> None:
         """An operand has the value that it had on entry, also where a step stores it."""

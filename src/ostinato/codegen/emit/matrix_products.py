@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -63,14 +63,17 @@ class _Product:
         self.names = Names(("acc",))
         self.body = Body(self.function, frozenset(a.index for a in self.leaf.outer))
         self.result = self.function.statement(self.leaf.statement)
+        self.zero = {a.index: expr(0) for a in self._own()}  # where the product begins
 
     def write(self, out: Block) -> None:
-        spec = self.spec()
+        summed = self._summed()
+        outer = [a for a in self.leaf.outer if a not in summed]
+        spec = self.spec(summed)
         name, names = self._define(spec), self.function.dims
         sizes = tuple(expression(self.sizes[s], names) for s in spec.runtime)
         out.extend(self.body.hoisted)
         with ExitStack() as loops:
-            for axis in self.leaf.outer:
+            for axis in outer:
                 size = expression(axis.size, names)
                 loops.enter_context(out.loop(names[axis.index], size))
             self._prefetch(spec, out)
@@ -140,8 +143,19 @@ class _Product:
         self.function.products.append(Definition((name,), "matmul", (spec,)))
         return name
 
-    def spec(self) -> Matmul:
+    def _summed(self) -> tuple[Axis, ...]:
+        """The outer axes over which the product sums; its list of living positions has none."""
+        result = self.result
+        is_listed = mask_of(result) is not None or result.name in self.function.plan.living
+        return () if is_listed else self.leaf.summed(result.reduced)
+
+    def _own(self) -> Iterator[Axis]:
+        """The axes that are no loops around the product."""
+        yield from (a for a in (self.leaf.m, self.leaf.n, self.leaf.k) if a is not None)
+
+    def spec(self, summed: tuple[Axis, ...] = ()) -> Matmul:
         leaf, (left, right) = self.leaf, factors(self.result)
+        self.zero |= {a.index: expr(0) for a in summed}
         self.offsets = [self._offset(left), self._offset(right)]
         start = self._accumulator()
         steps = [self._first(start)]
@@ -165,6 +179,7 @@ class _Product:
             most=self._most(leaf.k),
             living=living,
             begun=self._begun(),
+            around=tuple(self._turn(axis, left, right) for axis in summed),
         )
         if not columns:
             return found
@@ -241,6 +256,14 @@ class _Product:
             return ""
         return str(self._size("turn", expr(loop.dim) - loop.span.lo))
 
+    def _turn(self, axis: Axis, left: Load, right: Load) -> tuple[int, Size, Size]:
+        """The size of an axis that a product sums over, and strides of its operands."""
+        first, second = (
+            self._stride(f"{side}_{self.function.dims[axis.index]}", load, axis)
+            for side, load in (("a", left), ("b", right))
+        )
+        return axis.size.as_int(), first, second
+
     def _stride(self, name: str, load: Load, axis: Axis | None) -> Size:
         """How far one step along the axis moves the load, in elements."""
         return 0 if axis is None else self._size(name, self._step_of(load, axis))
@@ -255,7 +278,7 @@ class _Product:
 
     def _offset(self, load: Load) -> Expression:
         """The offset of the element where m, n and k are 0."""
-        zero = {a.index: expr(0) for a in (self.leaf.m, self.leaf.n, self.leaf.k) if a}
+        zero = self.zero
         assert not load.picks, f"{load.tensor} is gathered inside a product"
         axes = tuple(substitute(a, zero) for a in load.axes)
         dims = tuple(substitute(d, zero) for d in load.dims)

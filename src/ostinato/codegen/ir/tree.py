@@ -15,7 +15,7 @@ from typing import Literal, assert_never
 
 from ostinato.codegen.ir.system import Axis
 from ostinato.pdg.condition import ALWAYS, Cond
-from ostinato.pdg.index import Dim, Expr
+from ostinato.pdg.index import Dim, Expr, dims_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,17 @@ class Contraction:
     form: Form
     accumulate: bool
     epilogues: tuple[str, ...] = ()
+
+    def summed(self, reduced: frozenset[Dim]) -> tuple[Axis, ...]:
+        """The outer axes, of those that are reduced, over which the product itself sums.
+
+        Its sums stay in registers, and terms add up in the order of loops around it.
+        """
+        found = tuple(a for a in self.outer if a.index in reduced)
+        every = (*self.outer, *(a for a in (self.m, self.n, self.k) if a is not None))
+        mentioned = frozenset[Dim]().union(*(dims_of(a.size) for a in every))
+        counted = all(a.size.is_const and a.index not in mentioned for a in found)
+        return found if counted and self.form != "dots" else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class Step:
     store: str | None = None
 
 
-_SELDOM = ("rows", "most", "begun", "living")  # what few products have
+_SELDOM = ("rows", "most", "begun", "living", "around")  # what few products have
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,11 @@ class Matmul:
     ``k`` (0: nothing is known). Where the number ``begun`` is 0, the sums start from 0 instead of
     what ``start`` holds. ``living`` names an axis of a product in broadcast form of which
     only listed positions count (see `codegen.cpu.matmul_frame`): other terms along ``k`` are
-    left out, whatever they are; other rows along ``m`` are 0, or what they should be. ``lanes`` 0
-    means the vector width of the machine. The printed form is Python source for the same record.
+    left out, whatever they are; other rows along ``m`` are 0, or what they should be. A sum may
+    run over axes ``around`` k too, the outermost first: their sizes, and strides of A and of B;
+    it adds to what is stored, and nothing else follows.
+    ``lanes`` 0 means the vector width of the machine. The printed form is Python source for the
+    same record.
     """
 
     dtype: Float
@@ -74,6 +77,7 @@ class Matmul:
     most: int = 0
     begun: str = ""
     living: Literal["", "m", "k"] = ""
+    around: tuple[tuple[int, Size, Size], ...] = ()
     lanes: int = 0
 
     def __str__(self) -> str:
@@ -123,7 +127,10 @@ class Matmul:
         """Return the same product with rows and columns exchanged; A and B change places."""
         operands = tuple(Operand(each.name, each.n, each.m) for each in self.operands)
         a, b = (self.b[1], self.b[0]), (self.a[1], self.a[0])
-        return replace(self, m=self.n, n=self.m, a=a, b=b, operands=operands, rows="")
+        around = tuple((count, second, first) for count, first, second in self.around)
+        return replace(
+            self, m=self.n, n=self.m, a=a, b=b, operands=operands, rows="", around=around
+        )
 
     def nameless(self) -> "Matmul":
         """Return the same product with names that say nothing: equal ones are computed alike."""
@@ -152,6 +159,7 @@ class Matmul:
             start=self.start and operands[self.start],
             rows=self.rows and sizes[self.rows],
             begun=self.begun and sizes[self.begun],
+            around=tuple((count, size(a), size(b)) for count, a, b in self.around),
         )
 
     def operand(self, name: str) -> Operand:
@@ -183,6 +191,8 @@ class Matmul:
                 self._check_store(step.store)
         _require(not self.begun or self.start is not None, "nothing begins without a start")
         _require(bool(self.stored()), "no step stores anything")
+        goes_on = [(x.expr, x.store) for x in self.steps] == [(("name", ACCUMULATOR), self.start)]
+        _require(not self.around or goes_on, "sums over several axes only add to what is stored")
         self._check_form()
 
     def _check_store(self, name: str) -> None:
@@ -197,6 +207,7 @@ class Matmul:
             case "broadcast":
                 _require(self.b[1] == 1, "the broadcast form needs stride 1 of B along n")
             case "dots":
+                _require(not self.around, "sums of dots run over one axis")
                 are_rows = self.a[1] == 1 and self.b[0] == 1
                 _require(are_rows, "the dots form needs stride 1 of A and B along k")
             case "auto" | "plain":
@@ -207,6 +218,7 @@ class Matmul:
     def _sizes(self) -> Iterator[Size]:
         yield from (self.m, self.n, self.k, *self.a, *self.b)
         yield from (self.rows or 0, self.begun or 0)
+        yield from (stride for _, *both in self.around for stride in both)
         for each in self.operands:
             yield from (each.m, each.n)
 

@@ -263,6 +263,7 @@ class Product(Protocol):
     rows: str
     begun: str
     living: str
+    around: tuple[tuple[int, int | str, int | str], ...]
 
     @property
     def runtime(self) -> tuple[str, ...]: ...
@@ -299,17 +300,23 @@ class Multiplier:
         listed: Sequence[int] = self.lists[rest[-1]] if spec.living else ()
         rows = size(spec.rows) if spec.rows else size(spec.m)
         terms = range(size(spec.k)) if spec.living != "k" else listed
+        turns = [(0, 0)]
+        for count, one, other in spec.around:
+            steps = [(i * size(one), i * size(other)) for i in range(count)]
+            turns = [(x + dx, y + dy) for x, y in turns for dx, dy in steps]
 
         @cache
         def column(n: int) -> Any:
             at = b + n * size(spec.b[1])
-            return _row([self.read(at + k * size(spec.b[0])) for k in terms], spec.dtype)
+            places = [at + turn + k * size(spec.b[0]) for _, turn in turns for k in terms]
+            return _row([self.read(place) for place in places], spec.dtype)
 
         for m in range(min(rows, size(spec.m))):
             if spec.living == "m" and m not in listed:
                 continue
             at = a + m * size(spec.a[0])
-            left = _row([self.read(at + k * size(spec.a[1])) for k in terms], spec.dtype)
+            places = [at + turn + k * size(spec.a[1]) for turn, _ in turns for k in terms]
+            left = _row([self.read(place) for place in places], spec.dtype)
             for n in range(size(spec.n)):
                 self.finish(m, n, _dot(left, column(n)))
 
