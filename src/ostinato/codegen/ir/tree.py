@@ -100,7 +100,7 @@ class Contraction:
         every = (*self.outer, *(a for a in (self.m, self.n, self.k) if a is not None))
         mentioned = frozenset[Dim]().union(*(dims_of(a.size) for a in every))
         counted = all(a.size.is_const and a.index not in mentioned for a in found)
-        return found if counted and self.form != "dots" else ()
+        return found if counted and self.form != "dots" and not self.epilogues else ()
 
 
 @dataclass(frozen=True, slots=True)
