@@ -57,6 +57,18 @@ def test_variants_equal_the_interpreter(run: Compiled, rows: int, most: int) -> 
     np.testing.assert_allclose(short, expected, rtol=1e-3, atol=1e-4)
 
 
+def test_a_variant_that_is_only_explained_has_no_machine_code(
+    run: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("machine code that nobody runs")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ostinato.runtime.run.executor.load_module", refuse)
+        assert taken(run, B=2, T=T)[0].startswith("one for B <= 2: ")
+    assert np.isfinite(run(B=2, T=T)["last"]).all()
+
+
 def test_variants_of_one_step_equal_the_interpreter(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

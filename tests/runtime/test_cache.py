@@ -151,7 +151,7 @@ def test_a_second_load_takes_the_compiled_code_from_disk(tmp_path: Path) -> None
 def test_damaged_machine_code_is_compiled_again(tmp_path: Path, damage: str) -> None:
     key = programs.digest("machine code", damage)
     place = stored(key)
-    Executable(artifact(), place, key)
+    Executable(artifact(), place, key).load()
     (made,) = (tmp_path / "objects").rglob("*.o")
     good = made.read_bytes()
     made.write_text(damage)

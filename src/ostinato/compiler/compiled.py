@@ -366,7 +366,8 @@ def _hinted(
 def _made(request: Request, claims: tuple[Claim, ...], look: Look | None = None) -> Variant:
     """A compilation, from the cache if an equal one was made before.
 
-    ``look`` may refuse by what the plan takes.
+    ``look`` may refuse by what the plan takes. What it does not refuse has machine code once it
+    runs: it may only be explained.
 
     Errors: CycleError.
     """
@@ -375,7 +376,8 @@ def _made(request: Request, claims: tuple[Claim, ...], look: Look | None = None)
     runtime.require()
     key = _key(pdg, rules, chosen)
     artifact = programs.load(key)
-    with _team(pdg, chosen) if artifact is None else nullcontext() as team:
+    is_needed = artifact is None and look is None
+    with _team(pdg, chosen) if is_needed else nullcontext() as team:
         making = None if team is None else Making(team)
         if artifact is None:
             try:
@@ -390,7 +392,9 @@ def _made(request: Request, claims: tuple[Claim, ...], look: Look | None = None)
                 look(artifact.price, artifact.place)
             directory = programs.directory_of(key)
         artifact = replace(artifact, claims=claims)  # their texts are no part of the key
-        executable = runtime(artifact, directory, key, chosen.threads, making)
+        executable = runtime(artifact, directory, key, chosen.threads)
+        if look is None:
+            executable.load(making)
         return Variant(executable, request)
 
 

@@ -83,20 +83,16 @@ class DeviceExecutable(Executable):
         device.find()
 
     def __init__(
-        self,
-        artifact: Artifact,
-        directory: Path | None,
-        key: str,
-        threads: int = 0,
-        making: Making | None = None,
+        self, artifact: Artifact, directory: Path | None, key: str, threads: int = 0
     ) -> None:
         """Compile the module for the device; ``threads`` are blocks, 0 for all that fit on it."""
         self.device = device.find()
         self.module = self.device.load(artifact.source)
-        super().__init__(artifact, directory, key, threads or self.module.blocks, making)
+        super().__init__(artifact, directory, key, threads or self.module.blocks)
 
-    def load(self, directory: Path | None, making: Making | None) -> Loaded:
-        return Loaded(_on_the_device, np.zeros(1, np.int64))
+    def load(self, making: Making | None = None) -> Loaded:
+        self.loaded = Loaded(_on_the_device, np.zeros(1, np.int64))
+        return self.loaded
 
     def workers(self, extents: Mapping[str, int]) -> int:
         """The number of blocks: never more than tiles, nor than run at once."""

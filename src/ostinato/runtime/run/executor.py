@@ -191,16 +191,10 @@ class Executable:
         """Raise OptionError if this machine cannot run such programs."""
 
     def __init__(
-        self,
-        artifact: Artifact,
-        directory: Path | None,
-        key: str,
-        threads: int = 0,
-        making: Making | None = None,
+        self, artifact: Artifact, directory: Path | None, key: str, threads: int = 0
     ) -> None:
-        """Compile or load the module; ``making`` has begun with it.
+        """Keep what is found in ``directory``, if there is one.
 
-        What is found is kept in ``directory``, if there is one.
         ``threads`` 0 means all cores, or one where that is predicted to be faster.
         """
         self.artifact, self.key, self.directory = artifact, key, directory
@@ -209,17 +203,22 @@ class Executable:
         self.threads, self._follows = threads or available_cores(), not threads
         self.crowd = None if threads else Crowd(artifact.price, directory, key)
         self._placing = Placing(artifact.place, directory, key, artifact.place_stream)
-        self.loaded = self.load(directory, making)
         self._free: list[Frame] = []
         self._extents: Mapping[str, int] = {}
         self._placed: tuple[Mapping[str, int], int, int | None, Layout] | None = None
         self._counted: tuple[Mapping[str, int], int, int] | None = None
         self._brief: Mapping[str, int] | None = None
 
-    def load(self, directory: Path | None, making: Making | None) -> Loaded:
-        """Compile the program, or find it where it is kept."""
-        kept = Kept(self.artifact.source, self.artifact.units, directory, self.key)
-        return load_module(kept, self.threads, making)
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The machine code; the first use compiles it, if `load` has not."""
+        return self.load()
+
+    def load(self, making: Making | None = None) -> Loaded:
+        """Compile the program, with which ``making`` has begun, or find it where it is kept."""
+        kept = Kept(self.artifact.source, self.artifact.units, self.directory, self.key)
+        self.loaded = load_module(kept, self.threads, making)
+        return self.loaded
 
     def workers(self, extents: Mapping[str, int]) -> int:
         """The number of threads to use: never more than tiles, and one if that is faster."""
