@@ -52,6 +52,17 @@ class _Finding:
     at: int  # the switch after which it was true
 
 
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Options that lead to some items, which is known until a switch, and the steps to find them.
+
+    The steps count whenever they are asked for: what is known decides nothing.
+    """
+
+    takings: Sequence[Taking]
+    steps: int
+
+
 @dataclass
 class LocalSearch:
     """The chosen option of every place (-1 if there is none), and how often each is used."""
@@ -73,6 +84,7 @@ class LocalSearch:
     _log: list[Taking] = field(default_factory=list[Taking])  # what changed in this attempt
     _readers: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])
     _takings: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])  # by item
+    _ways: dict[tuple[int, ...], _Ways] = field(default_factory=dict[tuple[int, ...], _Ways])
 
     def run(self, roots: Sequence[int], together: bool = True) -> bool:
         """Switch until nothing gets cheaper, or the steps are used up; returns whether any did.
@@ -102,6 +114,7 @@ class LocalSearch:
         self._payers = [0] * len(self.choices.price)
         self._least = WORTH * self._retain(roots)
         self._now += 1
+        self._ways.clear()
         if (self._uses, self._payers) != before:
             self._added.clear()
             self._saved.clear()
@@ -164,6 +177,7 @@ class LocalSearch:
         if gain > LEAST_GAIN_NS:
             self.switches += len(undo)
             self._now += 1
+            self._ways.clear()
             return True
         for changed, before in reversed(undo):
             self._turn(changed, before)
@@ -194,8 +208,18 @@ class LocalSearch:
                 found[place] = max(known, room), options
         return found
 
-    def _sharing(self, fresh: Sequence[int]) -> list[Taking]:
+    def _sharing(self, fresh: Sequence[int]) -> Sequence[Taking]:
         """Options not taken, of places in use, that lead to one of some items."""
+        key = tuple(fresh)
+        known = self._ways.get(key)
+        if known is None:
+            known = self._ways[key] = self._climb(fresh)
+        self.steps -= known.steps
+        return known.takings
+
+    def _climb(self, fresh: Sequence[int]) -> _Ways:
+        """Look for such options from the items upwards."""
+        best, uses, readers = self.best, self._uses, self._readers
         found: dict[Taking, None] = {}
         climbed: set[int] = set()
         takings = [taking for item in fresh for taking in self._takings[item]]
@@ -204,16 +228,15 @@ class LocalSearch:
             above: list[Taking] = []
             for taking in takings[:left]:
                 place, option = taking
-                if self.best[place] != option:
-                    if self._uses[place]:
+                if best[place] != option:
+                    if uses[place]:
                         found[taking] = None
                 elif place not in climbed:
                     climbed.add(place)
-                    above += self._readers.get(place, ())
+                    above += readers.get(place, ())
             left -= min(left, len(takings))
             takings = above
-        self.steps -= MANY - left
-        return list(found)
+        return _Ways(list(found), MANY - left)
 
     def _follow_all(
         self, sharing: Mapping[int, tuple[float, list[int]]], gain: float, undo: list[Taking]

@@ -178,21 +178,22 @@ class Space:
         Options come in the order of their price, so that each place is settled once. What is paid
         costs no more than a view.
         """
-        kids, best = self.kids, dict[int, int]()
-        owner = {k: place for place, mine in options.items() for k in mine}
-        total: dict[int, float] = {}
-        missing: dict[int, int] = {}
-        readers: dict[int, list[int]] = {}
+        kids, chosen, best = self.kids, self.chosen, dict[int, int]()
+        owner, total, missing = dict[int, int](), dict[int, float](), dict[int, int]()
+        readers: dict[int, list[int]] = {place: [] for place in options}
         heap: list[tuple[float, int]] = []
-        for option in owner:
-            made = self.chosen[option]
-            total[option] = min(made.price, VIEW_NS) if made.number in paid else made.price
-            needs = set(kids[option])
-            missing[option] = len(needs)
-            for place in needs:
-                readers.setdefault(place, []).append(option)
-            if not needs:
-                heap.append((total[option], option))
+        for place, mine in options.items():
+            for option in mine:
+                made, needs = chosen[option], kids[option]
+                is_paid = made.price > VIEW_NS and made.number in paid
+                owner[option] = place
+                total[option] = VIEW_NS if is_paid else made.price
+                distinct = needs if len(needs) < 2 else set(needs)
+                missing[option] = len(distinct)
+                for kid in distinct:
+                    readers[kid].append(option)
+                if not needs:
+                    heap.append((total[option], option))
         heapq.heapify(heap)
         own = dict(total) if self.shares else total
         while heap:
@@ -201,9 +202,9 @@ class Space:
             if place in best:
                 continue
             best[place] = option
-            for reader in readers.get(place, ()):
+            for reader in readers[place]:
                 missing[reader] -= 1
-                total[reader] = price + (own[reader] if self.shares else total[reader])
+                total[reader] = price + own[reader]
                 if not missing[reader] and owner[reader] not in best:
                     heapq.heappush(heap, (total[reader], reader))
         return best
