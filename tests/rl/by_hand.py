@@ -98,7 +98,9 @@ def recorded(
     """What a training computed, and the parameters before every update, and after the last one."""
     parameters = {f"{name}_{k}": x for name, xs in modules.items() for k, x in enumerate(xs)}
     program = ot.Program(**training.tensors, **parameters)
-    found = program.compile()(seed=3, **{**training.arguments, **arguments})
+    given = {**training.arguments, **arguments}
+    hints = {name: n for name, n in given.items() if name in program.extents}
+    found = program.compile(hints=hints)(seed=3, **given)  # planned once: it needs no variant
     return (
         {name: found[name].astype(np.float64) for name in training.tensors},
         {

@@ -15,7 +15,7 @@ from ostinato.codegen.ir.extents import Spans
 from ostinato.codegen.ir.scc import closed, components
 from ostinato.codegen.ir.system import Load, Statement, Value, fresh
 from ostinato.codegen.ir.values import Rewrite, guarded_loads
-from ostinato.codegen.scheduling.deps import Dep, Unit, point_relation
+from ostinato.codegen.scheduling.deps import Dep, Unit
 from ostinato.pdg import isl
 from ostinato.pdg.condition import every
 
@@ -97,8 +97,7 @@ def _union(
     """The points of a statement that reads of it need, for the points of their readers."""
     box = _box(s, spans)
     reached = [
-        point_relation(dep.reader, s, dep, spans)
-        .intersect_in(points[dep.reader.name].onto(dep.reader.dims))
+        dep.relation.intersect_in(points[dep.reader.name].onto(dep.reader.dims))
         .reverse()
         .domain()
         .onto(s.result_dims)

@@ -107,7 +107,7 @@ class Dep:
     """``consumer`` reads ``load`` of ``producer`` (units), under ``cond`` on its indices.
 
     ``gaps`` holds the distances of the dims that both units run over and that are known without
-    isl; ``fixed`` the dims already restricted to equal values.
+    isl; ``fixed`` the dims already restricted to equal values, the last one a part of ``wider``.
     """
 
     consumer: Unit
@@ -120,6 +120,7 @@ class Dep:
     is_quick: bool
     fixed: tuple[Dim, ...] = ()
     memo: dict[Dim, Gap] = field(default_factory=dict[Dim, Gap], compare=False)
+    wider: Dep | None = field(default=None, compare=False)
 
     @property
     def tensor(self) -> str:
@@ -147,15 +148,13 @@ class Dep:
         lo, hi = self.gap(dim)
         if (lo is not None and lo > 0) or (hi is not None and hi < 0):
             return None
-        if self.is_quick:
-            if (lo, hi) == HERE:
-                return self
-            fixed = (*self.fixed, dim)
-            return replace(self, fixed=fixed, gaps={**self.gaps, dim: HERE}, memo={})
-        if dim not in self.consumer.dims or dim not in self.producer.dims:
+        if self.is_quick and (lo, hi) == HERE:
             return self
-        out = replace(self, fixed=(*self.fixed, dim), gaps={**self.gaps, dim: HERE}, memo={})
-        return None if out.relation.is_empty() else out
+        if not self.is_quick and (dim not in self.consumer.dims or dim not in self.producer.dims):
+            return self
+        gaps = {**self.gaps, dim: HERE}
+        out = replace(self, fixed=(*self.fixed, dim), gaps=gaps, memo={}, wider=self)
+        return None if not self.is_quick and out.relation.is_empty() else out
 
     def exact(self) -> Dep:
         """The same dependence with every distance asked of isl, conditions included."""
@@ -165,10 +164,9 @@ class Dep:
     @cached_property
     def relation(self) -> Relation:
         """Consumer points to producer points, within both boxes and the condition."""
-        full = point_relation(self.consumer.main, self.producer.main, self, self.spans)
-        for dim in self.fixed:
-            full = full.same(dim)
-        return full
+        if self.wider is not None:
+            return self.wider.relation.same(self.fixed[-1])
+        return point_relation(self.consumer.main, self.producer.main, self, self.spans)
 
 
 def point_relation(consumer: Statement, producer: Statement, dep: Dep, spans: Spans) -> Relation:
