@@ -67,7 +67,7 @@ class Relation:
 
     def assume(self, bounds: LowerBounds | None = None) -> Relation:
         """The relation for extents from their lower bounds on."""
-        for_extents = least(self.raw.params(), bounds or {})
+        for_extents = least(islpy.Set.universe(self.raw.get_space().params()), bounds or {})
         return self._with(self.raw.intersect_params(for_extents))
 
     def apply(self, points: Set) -> Set:
