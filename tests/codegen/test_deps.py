@@ -92,3 +92,20 @@ def test_a_value_is_read_at_its_own_and_at_another_element() -> None:
     p.add("y", "t", "h", p("x") + p("x", 5))
     p.outputs = ["y"]
     assert_right(p, {"T": 3})
+
+
+def test_fixing_a_dimension_goes_on_from_the_points_that_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    p = Builder("b t", {})
+    b, t = p.d["b"], p.d["t"]
+    p.add("x", "b t", "", 1.0)
+    p.add("y", "b t", "", p("x", b=b, t=minimum(expr(t) + 2, expr(t.extent) - 1)))
+    p.outputs = ["y"]
+    dep = only_dep(p)
+    whole, asked = dep.relation, list[object]()
+    monkeypatch.setattr("ostinato.codegen.scheduling.deps.point_relation", asked.append)
+    fixed = dep.at_same(t)
+    assert fixed is not None and fixed.gap(t) == (0, 0)
+    assert fixed.relation.is_subset(whole) and not whole.is_subset(fixed.relation)
+    assert asked == []
