@@ -72,10 +72,9 @@ RULES = (
     "matmul/outer-sum-1",
     "matmul/outer-sum-2",
     "matmul/outer-sum-3",
-    "fuse/first-columns",
-    "fuse/last-columns",
-    "fuse/first-rows",
-    "fuse/last-rows",
+    "fuse/parts",
+    "fuse/columns",
+    "fuse/rows",
 )
 
 BOUNDED = ("view/fold-of-moved", "view/moved-fold")  # every mask of a few axes

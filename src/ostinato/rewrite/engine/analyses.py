@@ -178,6 +178,7 @@ _VALUES = """
 (rule ((= l (map2 "add" x y))) ((either "add" l x y) (either "add" l y x)) :name "either/add")
 (rule ((= l (map2 "sub" x y))) ((either "sub" l x y)) :name "either/sub")
 (rule ((= l (map2 "div" x y))) ((either "div" l x y)) :name "either/div")
+(rule ((= l (map2 "pow" x y))) ((either "pow" l x y)) :name "either/pow")
 (rule ((= l (sl d i x)) (growing i)) ((set (inner d i l) x)) :name "inner/sl")
 (rule ((= l (reshape r h x)) (= m (free x))) ((set (free l) m)) :name "free/reshape")
 (rule ((= l (tr x)) (= m (free x))) ((set (free l) m)) :name "free/tr")

@@ -348,10 +348,9 @@ def gaining(found: Law) -> dict[str, str]:
 
 
 def functions_of(found: Law, name: str) -> list[str]:
-    for asked in found.rows:
-        for among in asked.claims(Among):
-            if asked[among.column] == name:
-                return list(among.names)
+    every = [c.names for row in found.rows for c in row.claims(Among) if row[c.column] == name]
+    if every:
+        return [fn for fn in every[0] if all(fn in names for names in every)]
     for asked in found.rows:
         for places in asked.claims(Places):
             if asked[places.columns[0]] == name:

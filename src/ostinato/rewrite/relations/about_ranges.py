@@ -225,6 +225,11 @@ HALVES = (
         (Known("s", "first part", ("n",)), Known("q", "last part", ("n", "m"))), topic="ranges",
         gate=True,
     ),
+    Relation(
+        "lies_in", {"y": "term", "k": "axis", "s": "slice", "x": "term"},
+        "{y} is the part {s} of {x} along axis -{k}", (Equal("y", ("cut", "k", "s", "x")),),
+        topic="ranges", made="rules", gate=True, opened_by="halves",
+    ),
 )  # fmt: skip
 PARTS = (
     Relation(

@@ -125,6 +125,14 @@ NUMBERS = (
         topic="functions",
     ),
     Relation(
+        "multiplies", {"f": "function"}, "{f} multiplies, divides, or is a power",
+        (Among("f", ("mul", "div", "pow")),), topic="functions",
+    ),
+    Relation(
+        "involution", {"f": "function"}, "{f} twice changes nothing", (Among("f", ("neg", "not")),),
+        topic="functions",
+    ),
+    Relation(
         "adds", {"f": "function"}, "{f} adds or subtracts", (Among("f", ("add", "sub")),),
         topic="functions",
     ),

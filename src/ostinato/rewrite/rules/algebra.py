@@ -49,7 +49,10 @@ def _rule(
 
 _TWO_BESIDE = add(reshape(0, h, w), reshape(0, h, w))  # with axes of size 1 only
 _NEUTRAL = (
-    _rule("times-one", "x * 1 = x, and x / 1 = x", z, x, either(f, z, x, y), scales(f), *_ONE),
+    replace(
+        _rule("times-one", "x * 1 = x, and so x / 1 and x ** 1",
+              z, x, either(f, z, x, y), multiplies(f), *_ONE, exact="reassociates"),
+        bits=(scales(f),)),
     _rule(
         "plus-zero",
         "x + 0 = x, and x - 0 = x",
@@ -61,7 +64,6 @@ _NEUTRAL = (
         exact="zero signs",
     ),
     _rule("zero-sub", "0 - x = -x", sub(y, x), neg(x), *_ZERO, exact="zero signs"),
-    _rule("pow-one", "x ** 1 = x", power(x, y), x, *_ONE, exact="reassociates"),
     _rule(
         "power-of-power",
         "(x ** y) ** z = x ** (y z) for numbers x and z > 0",
@@ -93,8 +95,7 @@ def _not(condition: Expression) -> Term:
 
 
 _CANCEL = (
-    _rule("neg-neg", "-(-x) = x", neg(neg(x)), x),
-    _rule("not-not", "not not x = x", _not(_not(x)), x),
+    _rule("twice", "-(-x) = x, and not not x = x", map1(f, map1(f, x)), x, involution(f)),
     _rule("add-neg", "x + -y = x - y", z, sub(x, y), either("add", z, x, neg(y))),
     _rule("sub-neg", "x - -y = x + y", sub(x, neg(y)), add(x, y)),
     _rule("neg-sub", "-(x - y) = y - x", neg(sub(x, y)), sub(y, x), exact="zero signs"),

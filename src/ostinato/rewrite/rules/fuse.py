@@ -9,37 +9,19 @@ differ, and the results lie in strides.
 from __future__ import annotations
 
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.terms import *
 
-m, n, q, s, t, w, x, y, z = variables("m n q s t w x y z")
+k, m, n, q, s, t, w, x, y, z = variables("k m n q s t w x y z")
 
+_law = Family("fuse/", "proofs/test_pointwise.py", "Products with one operand in common read it once.")
 
-def _joined(k: int, is_first: bool) -> Rule:
-    """One of two products, as a slice of the product of what is joined along axis ``-k``."""
-    side, along = ("left", "columns") if k == 1 else ("right", "rows")
-    place, mine, piece = ("first", y, s) if is_first else ("last", z, q)
-    if k == 1:
-        law = f"x @ {mine} = the {place} columns of x @ [y | z]"
-        own, whole = mm(x, mine), mm(x, w)
-    else:
-        law = f"{mine} @ x = the {place} rows of [y; z] @ x"
-        own, whole = mm(mine, x), mm(w, x)
-    return Rule(
-        name=f"fuse/{place}-{along}",
-        law=law,
-        reason=f"Products with the same {side} operand read it once.",
-        left=own,
-        right=cut(k, piece, whole),
-        when=(
-            halves(n, m, t, s, q),
-            eq(w, cat(k, y, z)),
-            axis(y, k, size(n)),
-            *(() if is_first else (axis(z, k, size(m)),)),
-        ),
-        proof="proofs/test_pointwise.py",
-    )
-
-
-FUSE: tuple[Rule, ...] = tuple(
-    _joined(axis, is_first) for axis in (1, 2) for is_first in (True, False)
-)
+FUSE: tuple[Rule, ...] = (
+    _law("parts", "y and z are the first and the last part of [y | z]", w, w,
+         eq(w, cat(k, y, z)), halves(n, m, t, s, q), axis(y, k, size(n)), axis(z, k, size(m)),
+         also=(lies_in(y, k, s, w), lies_in(z, k, q, w)), phase="spread"),
+    _law("columns", "x @ y = some columns of x @ w where y is a part of w",
+         mm(x, y), cut(1, s, mm(x, w)), lies_in(y, 1, s, w)),
+    _law("rows", "y @ x = some rows of w @ x where y is a part of w",
+         mm(y, x), cut(2, s, mm(w, x)), lies_in(y, 2, s, w)),
+)  # fmt: skip

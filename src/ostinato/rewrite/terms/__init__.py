@@ -93,7 +93,7 @@ free, gap, bound = operators("free gap bound")
 
 # The relations (`ostinato.rewrite.relations`).
 tiled, section, alone = relations("tiled section alone")
-piece, final, halves = relations("piece final halves")
+piece, final, halves, lies_in = relations("piece final halves lies_in")
 doubled, overlapping, lengthened, moved = relations("doubled overlapping lengthened moved")
 prefix, suffix, growing, shortened, but_last = relations("prefix suffix growing shortened but_last")
 rest, begins, from_zero, starts, follows = relations("rest begins from_zero starts follows")
@@ -104,7 +104,8 @@ tally, counter, counts, here = relations("tally counter counts here")
 earlier, enters, some_where = relations("earlier enters some_where")
 keeps, keeps_both, opposite, kept = relations("keeps keeps_both opposite kept")
 lagged, lagged_in, ramp, decay = relations("lagged lagged_in ramp decay")
-positive, gentle, moderate, scales, adds = relations("positive gentle moderate scales adds")
+positive, gentle, moderate = relations("positive gentle moderate")
+scales, adds, multiplies, involution = relations("scales adds multiplies involution")
 around, around_pair, around_alone = relations("around around_pair around_alone")
 known, indicator, both, pins, only = relations("known indicator both pins only")
 holds_low, holds_high, inside, want, everywhere = relations(
