@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from ostinato.pdg.condition import Compare, Cond, at_least, equal, every, substitute_cond
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, at_least, equal, every, substitute_cond
 from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, maximum, minimum, substitute
 from ostinato.pdg.isl import Set, condition_set, domain_set, relation
 from ostinato.rewrite.load.range_rows import range_rows
@@ -119,16 +119,16 @@ def parts_of(window: Slice) -> Iterator[tuple[str, Slice, list[Set]]]:
             parts = [there] if name == "moved" else [range_of(part), there]
             if more:
                 assert isinstance(more[0], Expr)
-                parts.append(steps(equal(K, more[0])) & holding(more[1]))
+                parts.append(steps(equal(K, more[0])) - holding(more[1]))
             yield name, whole, parts
 
 
 def holding(cond: object) -> Set:
-    assert isinstance(cond, Compare)
+    assert isinstance(cond, Compare) or cond == ALWAYS
     return condition_set((T, K), cond)
 
 
-WINDOWS = ("moved", "doubled", "overlapping", "lengthened")
+WINDOWS = ("moved", "halved", "overlapping")
 
 
 def windows() -> list[Slice]:

@@ -21,11 +21,8 @@ RULES = (
     "incremental/column-of-quotients",
     "incremental/product-as-sum",
     "incremental/sliding-sum-of-powers",
-    "incremental/sliding-sum-of-powers-lengthened",
     "incremental/sliding-softmax-sum",
-    "incremental/sliding-softmax-sum-lengthened",
     "incremental/sliding-softmax-sum-of-vectors",
-    "incremental/sliding-softmax-sum-of-vectors-lengthened",
 )
 
 

@@ -7,9 +7,8 @@ from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/range-elsewhere",
-    "incremental/window-doubled",
+    "incremental/window-halved",
     "incremental/window-overlapping",
-    "incremental/window-lengthened",
 )
 
 

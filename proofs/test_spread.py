@@ -16,8 +16,7 @@ RULES = (
     "incremental/spread-so-far",
     "incremental/spread-decaying",
     "incremental/spread-elsewhere",
-    "incremental/spread-window-doubled",
-    "incremental/spread-window-lengthened",
+    "incremental/spread-window-halved",
 )
 
 

@@ -8,7 +8,6 @@ from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/discounted-window",
-    "incremental/discounted-window-lengthened",
     "incremental/row-times-column",
 )
 

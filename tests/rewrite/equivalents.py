@@ -295,9 +295,9 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "sum is, whatever this step adds.",
     ),
     Equivalent(
-        r"incremental/discounted-window-lengthened(-last)?",
+        r"incremental/discounted-window",
         r"right -> .*\(map2 \"add\" \(map1 f t\) \(map1 f t\)\).*",
-        "j holds where the step behind both windows is inside the box, so there both windows have "
+        "Unless j holds the step behind both windows is inside the box, so there both windows have "
         "all their steps, and equally many.",
     ),
     Equivalent(
@@ -345,8 +345,8 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "and u is their product, as a reshape keeps the number of elements.",
     ),
     Equivalent(
-        r"incremental/spread-window-lengthened", r"right -> .*",
-        "g holds where the step behind both windows is inside the box, so there both windows have "
+        r"incremental/spread-window-halved", r"right -> .*",
+        "Unless g holds the step behind both windows is inside the box, so there both windows have "
         "all their steps, and equally many.",
         counts_equal_windows,
     ),

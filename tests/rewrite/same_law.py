@@ -301,9 +301,7 @@ def asks_beside_no_window(rule: Rule, _: str) -> bool:
 
 def _has_elements(fact: Tree) -> Iterator[Tree]:
     match fact:
-        case (("doubled" | "overlapping"), _, _, _, _, c):
-            yield c
-        case ("lengthened", _, _, _, _, c, _, _):
+        case (("halved" | "overlapping"), _, _, _, _, c, *_):
             yield c
         case _:
             pass
@@ -317,7 +315,7 @@ def counts_equal_windows(rule: Rule, _: str) -> bool:
         return count if tree == ("at", "d", "a", count) else tree
 
     match every_rule()[rule.name].right.tree, rule.right.tree:
-        case ("case", "g", x, rest), ("case", "g", y, other):
+        case ("case", "g", rest, x), ("case", "g", other, y):
             return rest == other and _mapped(x, alike) == _mapped(y, alike)
         case _:
             return False

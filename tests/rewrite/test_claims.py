@@ -17,7 +17,7 @@ FALSE: dict[str, tuple[str, dict[str, Any]]] = {
         "incremental/safe-sum-of-powers",
         {"valid": "everywhere"},
     ),
-    "windows are known inside": ("incremental/window-doubled", {"valid": "everywhere"}),
+    "windows are known inside": ("incremental/window-halved", {"valid": "everywhere"}),
     "tiles may be empty outside": ("incremental/quotient-leaves-product", {"valid": "everywhere"}),
     "so may what is filled": ("algebra/sum-of-scaled", {"valid": "everywhere"}),
 }

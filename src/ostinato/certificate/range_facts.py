@@ -59,6 +59,16 @@ class _Window:
         index, last = expr(self.dim) + distance, expr(self.dim.extent) - 1
         return index, at_least(index, 0) if distance < 0 else at_least(last, index)
 
+    def leaves(self, distance: int, half: _Window) -> tuple[Expr, Cond]:
+        """The index behind two halves, and where it is no step of the window.
+
+        Of an even window it is that of the other half, which has it already.
+        """
+        if self.steps == 2 * half.steps:
+            return expr(self.dim) + half.steps * self.side, ALWAYS
+        index = expr(self.dim) + distance
+        return index, at_least(-1, index) if distance < 0 else at_least(index, self.dim.extent)
+
 
 def made_of(how: str) -> Callable[[Numbers], list[Row]]:
     """Windows that are made of shorter ones, or of one at another point."""
@@ -70,7 +80,8 @@ def made_of(how: str) -> Callable[[Numbers], list[Row]]:
             for part in known:
                 if part.dim == whole.dim and part.side:
                     places = _places(how, whole, part)
-                    cells = [c for distance in places for c in whole.reads(distance)]
+                    cells = [c for distance in places[:1] for c in whole.reads(distance)]
+                    cells += [c for distance in places[1:] for c in whole.leaves(distance, part)]
                     row = map(numbers.of, (whole.part, part.part, *cells))
                     out += [(numbers.bit(whole.dim), *row)] if places else []
         return out
@@ -87,12 +98,10 @@ def _places(how: str, whole: _Window, part: _Window) -> tuple[int, ...]:
     if whole.side != side:
         return ()
     match how:
-        case "doubled":
-            return (m * side,) if n == 2 * m else ()
-        case "overlapping":
+        case "halved":
+            return (m * side, (n - 1) * side) if n // 2 == m else ()
+        case _:  # overlapping
             return ((n - m) * side,) if m < n <= 2 * m else ()
-        case _:
-            return (m * side, 2 * m * side) if n == 2 * m + 1 else ()
 
 
 def _windows(numbers: Numbers, dim: Dim) -> list[_Window]:

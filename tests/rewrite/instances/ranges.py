@@ -54,8 +54,7 @@ _SHAPES: dict[str, tuple[tuple[Range, ...], tuple[str, ...]]] = {
         _ALL,
     ),
     "window-overlapping": ((_past(4), _past(5), _coming(7)), _EXACT),
-    "window-doubled": ((_past(4), _coming(6)), _ROUNDED),
-    "window-lengthened": ((_past(5), _coming(7)), _ROUNDED),
+    "window-halved": ((_past(4), _coming(6), _past(5), _coming(7)), _ROUNDED),
 }
 _BESIDE: Range = (_HERE + 1, minimum(_HERE + 2, _END))  # one step is no window
 

@@ -22,15 +22,16 @@ def _coming(steps: int) -> _Window:
     return _HERE, minimum(_HERE + steps, _END)
 
 
-def _about(name: str, build: Callable[..., Pdg], fits: _Window, other: _Window) -> list[Instance]:
-    """The rule fires for its windows only, and for no other shift than the greatest."""
-    rules = (f"incremental/sliding-{name}",)
+def _about(name: str, build: Callable[..., Pdg]) -> list[Instance]:
+    """The rule fires for windows at the point only, and for no other shift than the greatest."""
+    rules, few = (f"incremental/sliding-{name}",), _coming(3)
     return [
-        Instance(f"sliding {name}", partial(build, part=fits), rules),
-        Instance(f"sliding {name} beside it", partial(build, part=other), idle=rules),
+        Instance(f"sliding {name} of four", partial(build, part=_past(4)), rules),
+        Instance(f"sliding {name} of five", partial(build, part=_coming(5)), rules),
+        Instance(f"sliding {name} of three", partial(build, part=few), idle=rules),
         Instance(
             f"sliding {name} with another shift",
-            partial(build, part=fits, fold="min"),
+            partial(build, part=_past(4), fold="min"),
             idle=rules,
         ),
     ]
@@ -39,9 +40,5 @@ def _about(name: str, build: Callable[..., Pdg], fits: _Window, other: _Window) 
 SLIDING = tuple(
     found
     for name, build in STEPS.items()
-    for suffix, fits, other in (
-        ("", _past(4), _coming(5)),
-        ("-lengthened", _coming(5), _past(4)),
-    )
-    for found in _about(f"{name}{suffix}", build, fits, other)
+    for found in _about(name, build)
 )

@@ -102,8 +102,10 @@ _SHAPES: dict[str, tuple[Range, ...]] = {
         *((maximum(_HERE - 1, 0), _END), (maximum(_HERE - 3, 0), _HERE)),
         (_HERE + 1, minimum(_HERE + 4, _END)),
     ),
-    "window-doubled": ((maximum(_HERE - 3, 0), _HERE + 1), (_HERE, minimum(_HERE + 6, _END))),
-    "window-lengthened": ((maximum(_HERE - 4, 0), _HERE + 1), (_HERE, minimum(_HERE + 7, _END))),
+    "window-halved": (
+        *((maximum(_HERE - 3, 0), _HERE + 1), (_HERE, minimum(_HERE + 6, _END))),
+        *((maximum(_HERE - 4, 0), _HERE + 1), (_HERE, minimum(_HERE + 7, _END))),
+    ),
 }
 
 

@@ -62,8 +62,8 @@ DISCOUNTED_WINDOWS = tuple(
         () if past or moving else (name,),
         (name,) if past or moving else (),
     )
-    for kind, steps in (("", 6), ("-lengthened", 7))
+    for steps in (6, 7)
     for last in (False, True)
-    for name in [f"incremental/discounted-window{kind}"]
+    for name in ["incremental/discounted-window"]
     for past, moving in ((False, False), (True, False), (False, True))
 )

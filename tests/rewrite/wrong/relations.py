@@ -53,8 +53,8 @@ def _about_points(world: World, op: str, names: Sequence[str]) -> bool:
             return _is_cut(world, op, (c, d, s, p, q))
         case (("before" | "after"), [d, b, k]):
             return _is_beside(world, op, (world.dim(d), b, k))
-        case (("doubled" | "overlapping" | "moved"), [d, s, p, a, c]):
-            return all(_covers(world, op, (d, s, p, a, c), point) for point in points)
+        case (("halved" | "overlapping" | "moved"), [d, s, p, a, c, *more]):
+            return all(_covers(world, op, (d, s, p, a, c), more, point) for point in points)
         case _:
             return _about_recurrences(world, op, names)
 
@@ -79,14 +79,25 @@ def _is_cut(world: World, op: str, names: tuple[str, str, str, str, str]) -> boo
     return ok
 
 
-def _covers(world: World, op: str, names: tuple[str, str, str, str, str], point: Point) -> bool:
-    """Whether a window is the one at another point, or is that and the one at the point."""
+def _covers(
+    world: World,
+    op: str,
+    names: tuple[str, str, str, str, str],
+    more: Sequence[str],
+    point: Point,
+) -> bool:
+    """Whether a window is the one at another point, or is that and the one at the point.
+
+    ``more``: the index of a further step, and the condition without which it has that.
+    """
     d, s, p, a, c = names
     there = {**point, world.dim(d): world.indices[a](point)}
     other = list(world.ranges[p](there)) if world.conditions[c](point) else []
     here = [] if op == "moved" else list(world.ranges[p](point))
     both = other + here
-    exact = op != "doubled" or len(set(both)) == len(both)
+    if more and not world.conditions[more[1]](point):
+        both.append(world.indices[more[0]](point))
+    exact = op != "halved" or len(set(both)) == len(both)
     return exact and sorted(set(both)) == list(world.ranges[s](point))
 
 

@@ -6,7 +6,8 @@ from ostinato.rewrite.terms import *
 from tests.rewrite.wrong.record import Seeded
 from tests.rewrite.wrong.world import Conditions, Indices, Point, Ranges, World, along
 
-a, b, c, d, e, k, m, p, q, r, s, x, y = variables("a b c d e k m p q r s x y")
+a, b, c, d, e, i, j, k, m = variables("a b c d e i j k m")
+p, q, r, s, x, y = variables("p q r s x y")
 z = Variable("z")
 
 X = along("d", 1.0, 2.0, 4.0, 8.0)
@@ -128,10 +129,11 @@ _FOLDS = (
            _world(2, ranges={"s": lambda p: range(1, 4), "q": lambda p: range(p["d"], 4)},
                   indices={"a": lambda p: 1}, conditions={"c": lambda p: True})),
     Seeded("double-window-here", "the other half lies at another point", FOLD,
-           case(c, add(HALF, HALF), HALF), (doubled(d, s, p, a, c), *LEADING),
+           case(c, add(HALF, HALF), HALF), (halved(d, s, p, a, c, i, j), *LEADING),
            _world(3, ranges={"s": lambda p: range(max(p["d"] - 3, 0), p["d"] + 1),
                              "p": lambda p: range(max(p["d"] - 1, 0), p["d"] + 1)},
-                  indices={"a": lambda p: p["d"] - 2}, conditions={"c": lambda p: p["d"] >= 2}),
+                  indices=dict.fromkeys("ai", lambda p: p["d"] - 2),
+                  conditions={"c": lambda p: p["d"] >= 2, "j": lambda p: True}),
            exact="reassociates"),
     Seeded("overlap-counted-twice", "a sum counts what two windows share twice", FOLD,
            case(c, add(HALF, at(d, a, HALF)), HALF), (overlapping(d, s, p, a, c), *LEADING),

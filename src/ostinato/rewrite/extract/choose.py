@@ -117,7 +117,7 @@ class Extractor:
         self._candidates = candidates(graph, pricing, loaded.tables.masks())
         self._prices = [c.price for mine in self._candidates.values() for c in mine]
         self._as_written: _Written | None = None
-        self._joins = any(loaded.rows.get(relation) for relation in ("doubled", "lengthened"))
+        self._joins = bool(loaded.rows.get("halved"))
 
     def select(self, forms: frozenset[int], kept: frozenset[str] = frozenset()) -> Selection:
         """The cheapest program found in which exactly the recurrences ``forms`` (ids) exist.

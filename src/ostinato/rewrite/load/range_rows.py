@@ -144,11 +144,11 @@ class _Ranges:
             half, most = steps // 2, (steps + 1) // 2
             one, wide = (self._halved(dim, n, past) for n in (half, most))
             self._row("overlapping", dim, window(steps), wide, *other(half))
-            if half == most:
-                self._row("doubled", dim, window(steps), one, *other(half))
-            else:
-                more = other(steps - 1)
-                self._row("lengthened", dim, window(steps), one, *other(half), *more)
+            more, unless = other(half)[0], ALWAYS
+            if half < most:
+                more, _ = other(steps - 1)
+                unless = at_least(-1, more) if past else at_least(more, dim.extent)
+            self._row("halved", dim, window(steps), one, *other(half), more, unless)
         return window(steps)
 
 

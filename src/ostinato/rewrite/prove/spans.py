@@ -72,16 +72,15 @@ def _halves(how: str, names: list[str], past: bool) -> Iterator[_Case]:
     h, w = (poly(Var(name, None, True)) for name in ("h", "w"))
     g = _STEP + _MORE - 1
     match how:
-        case "doubled":
+        case "halved":
             parts = [(h - _STEP, h, h), (g + _STEP - 1, g, g), (h + h + _STEP - 2, h, h)]
-        case "lengthened":
-            parts = [(h - _STEP, h, h), (g + _STEP - 1, g, g), (h + h + _STEP - 1, h, h)]
+            yield from (_half(names, past, part, False) for part in parts)
+            parts[-1] = h + h + _STEP - 1, h, h
         case _:  # overlapping
             parts = [(h - _STEP, h, h + w - 1), (h + _STEP - 1, h, h + _STEP + _SPARE - 1)]
             wide = g + w - 1
             parts += [(wide + _STEP - 1, g, wide), (h + w - 1 + h + _STEP - 1, h, h + w - 1)]
-    for far, by, length in parts:
-        yield _half(names, past, (far, by, length))
+    yield from (_half(names, past, part) for part in parts)
 
 
 def _elsewhere(
@@ -95,15 +94,21 @@ def _elsewhere(
         yield found
 
 
-def _half(names: list[str], past: bool, numbers: tuple[Poly, Poly, Poly]) -> _Case:
-    """One case: the point is ``far`` from the end, the other window ``by`` further, if it is."""
+def _half(
+    names: list[str], past: bool, numbers: tuple[Poly, Poly, Poly], is_odd: bool = True
+) -> _Case:
+    """One case: the point is ``far`` from the end, the other window ``by`` further, if it is.
+
+    ``is_odd``: whether one step more belongs to the window.
+    """
     (far, by, length), (s, p, a, c, *more) = numbers, names
     place = far if past else _AT - 1
     whole = by + length
     offsets, holds = {a: by}, {c: _is_sure(far - by)}
     if more:
-        offsets[more[0]], whole = whole, whole + 1
-        holds[more[1]] = _is_sure(far - by - length)
+        offsets[more[0]] = whole
+        holds[more[1]] = not (is_odd and _is_sure(far - by - length))
+        whole = whole + int(is_odd)
     spans = {s: _window(whole, past), p: _window(length, past)}
     signed = {name: -by if past else by for name, by in offsets.items()}
     return _Case(place, None if past else place + 1 + far, spans, signed, holds)

@@ -53,18 +53,14 @@ TILES = (
 )  # fmt: skip
 WINDOWS = (
     Relation(
-        "doubled", _WINDOW, "the window {s} is {p} here and at {d} = {a}, where {c}",
-        (Joined("doubled"),), topic="ranges", gate=True, inside=True,
+        "halved", {**_WINDOW, "b": "index", "e": "condition"},
+        "the window {s} is {p} here and at {d} = {a}, where {c}, and the step {b}, unless {e}",
+        (Joined("halved"),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "overlapping", _WINDOW,
         "the window {s} is {p} here and at {d} = {a}, where {c}; both may share steps",
         (Joined("overlapping"),), topic="ranges", gate=True, inside=True,
-    ),
-    Relation(
-        "lengthened", {**_WINDOW, "b": "index", "e": "condition"},
-        "the window {s} is {p} here and at {d} = {a}, where {c}, and the step {b}, where {e}",
-        (Joined("lengthened"),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "moved", _WINDOW, "the range {s} is {p} at {d} = {a}, where {c}, and else empty",

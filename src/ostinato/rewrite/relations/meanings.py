@@ -310,7 +310,7 @@ class Nearby:
 class Joined:
     """A window that is made of shorter ones."""
 
-    how: Literal["doubled", "overlapping", "lengthened"]
+    how: Literal["halved", "overlapping"]
 
 
 @dataclass(frozen=True, slots=True)

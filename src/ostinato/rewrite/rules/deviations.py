@@ -111,18 +111,18 @@ def _merged(first: Term, second: Term, gaps: tuple[Term, Term], share: Expressio
     return add(add(first, second), mul(mul(*gaps), reshape(0, o, share)))
 
 
-def _parts(whole: Expression) -> Term:
-    """Two windows of half the length, of which the second has elements; ``whole``: their count."""
+_BOTH = add(_OWN, _THERE)
+
+
+def _parts() -> Term:
+    """Two windows of half the length, of which the second has elements."""
 
     def gap(x: Variable) -> Term:
         mean = _mean(_sum(q, x), _OWN)
         return sub(mean, at(d, a, mean))
 
-    share = div(mul(_OWN, _THERE), whole)
+    share = div(mul(_OWN, _THERE), _BOTH)
     return _merged(_of_half(), at(d, a, _of_half()), (gap(x), gap(z)), share)
-
-
-_BOTH = add(_OWN, _THERE)
 
 
 def _one_more() -> Term:
@@ -132,7 +132,7 @@ def _one_more() -> Term:
         return sub(_mean(add(_sum(q, x), at(d, a, _sum(q, x))), _BOTH), at(d, j, x))
 
     between = mul(mul(gap(x), gap(z)), reshape(0, o, div(_BOTH, n)))
-    return add(_parts(_BOTH), between)
+    return add(_parts(), between)
 
 
 def _decaying() -> Rule:
@@ -174,12 +174,9 @@ SPREAD: tuple[Rule, ...] = (
           "the same over a range that is q at another point is that over q there, or 0 of nothing",
           case(c, at(d, a, _of_half()), bcast(h, reshape(0, o, u))),
           moved(d, s, q, a, c), *_TALLY, eq(e, dtype(LHS)), zero(e, u)),
-    _rule("window-doubled",
-          "the same for a window is that of its halves, and of the distances of their means",
-          case(c, _parts(n), _of_half()), doubled(d, s, q, a, c), *_TALLY, reason=HALVES,
-          exact="reassociates"),
-    _rule("window-lengthened",
-          "the same for a window is that of its halves, and of one element more",
-          case(g, _one_more(), case(c, _parts(_BOTH), _of_half())), lengthened(d, s, q, a, c, j, g),
+    _rule("window-halved",
+          "the same for a window is that of its halves, of the distances of their means, and for "
+          "odd ones of an element more",
+          case(g, case(c, _parts(), _of_half()), _one_more()), halved(d, s, q, a, c, j, g),
           *_TALLY, reason=HALVES, exact="distributes"),
 )  # fmt: skip

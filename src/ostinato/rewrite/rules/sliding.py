@@ -8,7 +8,7 @@ taken back out of a sum, and nothing overflows. Infinite greatest values are tre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.rewrite.engine.rule import Rule
@@ -70,10 +70,11 @@ class _Sum:
         return case(c, self.both, self.of(p))
 
     @property
-    def lengthened(self) -> Term:
+    def halved(self) -> Term:
+        """Both, and one element more in a window of an odd number of steps."""
         power = self.number(_power(at(d, i, x)))
         last = mul(power, at(d, i, v)) if self.of_values else power
-        return case(j, add(self.both, last), self.doubled)
+        return case(j, self.doubled, add(self.both, last))
 
 
 _ALONE = _Sum("sum-of-powers", (eq(m, 1 << rank(x)),), of_values=False)
@@ -103,27 +104,19 @@ _WIDTH = eq(sizes(1, then=h), shape(finite(_as_row(s), y)))  # that of x
 _SHIFT = (ones(r, o), eq(0.0, value(y)), _WIDTH)
 
 
-def _rule(name: str, left: Term, right: Term, *when: Fact) -> Rule:
+def _joined(each: _Sum) -> Rule:
     return Rule(
-        name=f"incremental/sliding-{name}",
+        name=f"incremental/sliding-{each.name}",
         law="a softmax-weighted sum of a window = those of its halves, with factors for their "
         "shifts",
         reason=HALVES,
-        left=left,
-        right=right,
-        when=(*when, *_HISTORY, *_SHIFT),
+        left=each.of(s),
+        right=each.halved,
+        when=(halved(d, s, p, a, c, i, j), *each.when, *_HISTORY, *_SHIFT),
         exact="reassociates",
         valid="inside the box",
         proof=PROOF,
     )
 
 
-def _joined(each: _Sum) -> Iterator[Rule]:
-    halves, more = doubled(d, s, p, a, c), lengthened(d, s, p, a, c, i, j)
-    yield _rule(each.name, each.of(s), each.doubled, halves, *each.when)
-    yield _rule(f"{each.name}-lengthened", each.of(s), each.lengthened, more, *each.when)
-
-
-SLIDING: tuple[Rule, ...] = (
-    *(rule for each in (_ALONE, _ROWS, _VECTORS) for rule in _joined(each)),
-)
+SLIDING: tuple[Rule, ...] = tuple(map(_joined, (_ALONE, _ROWS, _VECTORS)))

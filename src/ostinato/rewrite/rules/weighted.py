@@ -29,42 +29,24 @@ _DOUBLED = case(c, _BOTH, _HALF)
 _ONE_MORE = add(_BOTH, _discounted(add(_OWN, _THERE), at(d, i, x)))
 
 
-def _windows(name: str, law: str, relation: Fact, right: Term) -> Rule:
-    """Discounted sums of windows that begin at the point."""
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
+WEIGHTED: tuple[Rule, ...] = (
+    Rule(
+        name="incremental/discounted-window",
+        law="the discounted sum of a window = that of its first half + g^w times the other's, and "
+        "for odd ones an element more",
         reason=HALVES,
         left=total(1, y),
-        right=right,
+        right=case(j, _DOUBLED, _ONE_MORE),
         when=(
-            relation,
+            halved(d, s, p, a, c, i, j),
             either("mul", y, power(g, map1(f, k)), sl(d, s, x)),
-            begins(d, s),
-            counter(s, k),
-            counter(p, q),
-            tally(p, t),
-            real_cast(f),
-            _NUMBER,
-            eq(1, rank(g)),
-            axis(g, 1, 1),
-            not_in(d, dom(g)),
-            is_in(d, dom(x)),
+            *(begins(d, s), counter(s, k), counter(p, q), tally(p, t), real_cast(f)),
+            *(_NUMBER, eq(1, rank(g)), axis(g, 1, 1), not_in(d, dom(g)), is_in(d, dom(x))),
         ),
         exact="distributes",
         valid="inside the box",
         proof=PROOF,
-    )
-
-
-_MORE = lengthened(d, s, p, a, c, i, j)
-WEIGHTED: tuple[Rule, ...] = (
-    _windows("discounted-window",
-             "the discounted sum of a window = that of its first half + g^w times the other's",
-             doubled(d, s, p, a, c), _DOUBLED),
-    _windows("discounted-window-lengthened",
-             "the discounted sum of a window = those of its halves, and of one element more",
-             _MORE, case(j, _ONE_MORE, _DOUBLED)),
+    ),
     Rule(
         name="incremental/row-times-column",
         law="a row times a column = the sum of products",

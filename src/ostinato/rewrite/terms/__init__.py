@@ -94,7 +94,7 @@ free, gap, bound = operators("free gap bound")
 # The relations (`ostinato.rewrite.relations`).
 tiled, section, alone = relations("tiled section alone")
 piece, final, halves, lies_in = relations("piece final halves lies_in")
-doubled, overlapping, lengthened, moved = relations("doubled overlapping lengthened moved")
+halved, overlapping, moved = relations("halved overlapping moved")
 prefix, suffix, growing, shortened, but_last = relations("prefix suffix growing shortened but_last")
 rest, begins, from_zero, starts, follows = relations("rest begins from_zero starts follows")
 within, box, start = relations("within box start")
