@@ -232,7 +232,7 @@ _ROUNDS = 8  # of an instance where rules use what others assert
 
 
 def _is_missed(mutant: Mutant) -> bool:
-    """Whether another rule is idle, or a recurrence has no value, for lack of what is asserted."""
+    """Whether another rule fires less, or a recurrence has no value, for lack of a fact."""
     if not mutant.change.startswith("asserts "):
         return False
     for instance in every_instance():
@@ -244,7 +244,8 @@ def _is_missed(mutant: Mutant) -> bool:
             except (EngineError, AssertionError):
                 return True  # it contradicts what an analysis knows, or shapes each by the other
             firing, known = _expected(instance, names)
-            if any(not done.matches.get(name, 0) for name in firing) or not known <= _known(done):
+            fewer = any(done.matches.get(name, 0) < count for name, count in firing.items())
+            if fewer or not known <= _known(done):
                 return True
     return False
 
@@ -291,11 +292,11 @@ def outermost(fact: Fact) -> Iterator[str]:
 @cache
 def _expected(
     instance: Instance, names: tuple[str, ...]
-) -> tuple[frozenset[str], frozenset[object]]:
-    """The rules that fire on an instance, and what is known of recurrences then."""
+) -> tuple[dict[str, int], frozenset[object]]:
+    """How often rules fire on an instance, and what is known of recurrences then."""
     rules = [every_rule()[name] for name in names]
     found = run(rules, instance.build(Sizes()), _ROUNDS)
-    firing = frozenset(name for name in names if found.matches.get(name, 0))
+    firing = {name: found.matches.get(name, 0) for name in names}
     return firing, _known(found)
 
 
