@@ -22,7 +22,6 @@ RULES = (
     "incremental/decay-scaled",
     "incremental/decay-inverse",
     "incremental/decay-of-values",
-    "incremental/decay-inverse-of-values",
     "incremental/decay-column",
     "incremental/decay-where",
     "incremental/decay-chain",

@@ -127,6 +127,7 @@ _MASKS = tuple(
     )
 )
 _LATER_ONES = _coming(_numbers()), ranged(_numbers(), expr(T) + 1, _T)
+_NONE = _map("tanh", AGE)  # it is no weight that steps by a factor
 _ALIVE = _past(_numbers("b", "bool"))
 
 # What a rule must see, and what is like it and must not be seen.
@@ -169,10 +170,10 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: _map("pow", _ANY, AGE),
         lambda z: (_map("pow", _ANY, LATER), _map("pow", _MOVING, AGE)),
     ),
-    "decay-neg": (lambda z: _map("neg", POWER), lambda z: (_map("neg", _X), POWER)),
+    "decay-neg": (lambda z: _map("neg", POWER), lambda z: (_map("neg", _NONE), POWER)),
     "decay-product": (
         lambda z: (_map("mul", POWER, POWER), _map("div", POWER, _map("exp", AGE))),
-        lambda z: (_map("mul", POWER, _X), _map("add", POWER, POWER)),
+        lambda z: (_map("mul", POWER, _NONE), _map("add", POWER, POWER)),
     ),
     "decay-scaled": (
         lambda z: (_map("mul", POWER, _TWO), _map("mul", _TWO, POWER), _map("div", POWER, _ANY)),
@@ -183,17 +184,17 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: (_map("div", _MOVING, POWER), _map("div", POWER, _TWO)),
     ),
     "decay-of-values": (
-        lambda z: (_map("mul", POWER, _X), _map("mul", _X, POWER), _map("div", POWER, _X)),
-        lambda z: (_map("div", _X, POWER), _map("add", POWER, _X)),
+        lambda z: tuple(
+            _sum(_map(fn, *pair))
+            for fn in ("mul", "div")
+            for pair in ((POWER, _X), (_X, POWER))
+        ),
+        lambda z: (_POWERS, _coming(tensor("w"))),
     ),
-    "decay-inverse-of-values": (
-        lambda z: _sum(_map("div", _X, POWER)),
-        lambda z: (_map("div", POWER, _X), _map("sub", _X, POWER)),
-    ),
-    "decay-column": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_X))),
+    "decay-column": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_NONE))),
     "decay-where": (
         lambda z: _sum(_map("where", _ALIVE, _map("pow", _TWO, AGE), _ZERO)),
-        lambda z: (_map("where", _ALIVE, POWER, _TWO), _map("where", _ALIVE, _X, _ZERO)),
+        lambda z: (_map("where", _ALIVE, POWER, _TWO), _map("where", _ALIVE, _NONE, _ZERO)),
     ),
     "decay-chain": (
         lambda z: _chain(0, 0),
@@ -243,7 +244,8 @@ def _beside(name: str) -> tuple[str, ...]:
     other = {"decay-where": "decay-power"}.get(name, "")
     names = (rule.name for rule in RULES if not rule.name.endswith(f"/{name}"))
     more = _MASKS if name == "ramp-of-part" else ()
-    return (*(n for n in names if n != f"incremental/{other}"), *more)
+    kept = (n for n in names if n != f"incremental/{other}")
+    return (*kept, "algebra/times-one", *more)
 
 
 SEEN = tuple(

@@ -150,16 +150,10 @@ def _beside() -> Iterator[Rule]:
     quotient = (_DECAY, *_STEADY, eq(e, dtype(w)), *one)
     over = div(w, y), inverse, div(_W, u)
     yield _decay("inverse", law, *over, *quotient, exact="reassociates")
-    law = "w x[s] and w / x[s] step by the factor of w"
-    there, values = at(d, a, v), eq(t, sl(d, s, v))
-    known = (_DECAY, enters(d, s, a, b), is_in(d, dom(v)), not_in(d, sdom(v)))
-    either_way = (either(f, x, y, t), values, scales(f))
-    of = map2(f, u, there), *known, *either_way
-    yield _decay("of-values", law, x, g, *of, exact="reassociates")
-    law = "x[s] / w steps by 1 over the factor of w"
-    reciprocal = (*known, eq(e, dtype(v)), eq(k, rank(x)), *one)
-    over = div(sl(d, s, v), y), inverse, div(there, u)
-    yield _decay("inverse-of-values", law, *over, *reciprocal, exact="reassociates")
+    law = "x[s] steps by 1, and is x where it enters"
+    known = (enters(d, s, a, b), eq(e, dtype(v)), eq(r, rank(v)), unit(e, z), ones(r, o))
+    there, there_is = at(d, a, v), (is_in(d, dom(v)), not_in(d, sdom(v)))
+    yield _decay("of-values", law, sl(d, s, v), reshape(0, o, z), there, *known, *there_is)
 
 
 def _views() -> Iterator[Rule]:
