@@ -27,6 +27,7 @@ RULES = (
     "algebra/product-of-transposes",
     "algebra/sum-of-negated",
     "algebra/reshape-twice",
+    "algebra/reshape-fewer",
     "algebra/reshape-same",
     "algebra/sum-of-scaled",
 )

@@ -20,7 +20,6 @@ RULES = (
     "incremental/together-cut",
     "incremental/slice-in-place",
     "incremental/reshape-inside",
-    "incremental/reshape-behind",
     "incremental/reshape-in-front-0-1",
     "incremental/reshape-in-front-0-2",
     "incremental/reshape-in-front-0-3",

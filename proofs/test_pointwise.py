@@ -67,7 +67,6 @@ RULES = (
     "view/transpose-vector",
     "view/only-element",
     "view/element-of-transposed",
-    "view/element-of-new-axis",
     "matmul/shared-right",
     "matmul/outer-sum-1",
     "matmul/outer-sum-2",

@@ -14,7 +14,6 @@ RULES = (
     "incremental/sum-of-powers-in-tiles",
     "incremental/softmax-product-in-tiles",
     "incremental/softmax-sum-of-vectors-in-tiles",
-    "incremental/greatest-beside",
     "incremental/quotient-leaves-product",
     "incremental/tile-of-map1",
     "incremental/tile-of-map2",

@@ -454,11 +454,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "x is a number, so y has one axis. It is made a column of as many elements as s has steps, "
         "so y has that many, or 1; all of them are 0, whichever is taken for a step.",
     ),
-    Equivalent(
-        r"incremental/greatest-beside", r"without \(axis x 1 \(size n\)\)",
-        "The first of the axes that are reshaped has size z before and after: it stays as it is, "
-        "whatever the greatest values are of.",
-    ),
     # Proofs that go through all readings of a rule, or many numbers, are asked last.
     Equivalent(
         r".*", r"\((=|<|<=) .* -> .*",

@@ -158,11 +158,6 @@ def _reshaped(z: Sizes, past: Past) -> Node:
     return reshape(x, (expr(z.m), expr(z.k)), 1)
 
 
-def _heads(z: Sizes, past: Past) -> Node:
-    x = past(tensor("x", (z.m * z.k,), (T,)))
-    return reshape(x, (x.shape[0], expr(z.m), expr(z.k)))
-
-
 def _ones_in_front(z: Sizes, past: Past, ones: int) -> Node:
     x = past(rows(z))
     return reshape(x, (*(expr(1),) * ones, *x.shape, expr(1)))
@@ -274,7 +269,6 @@ AXES = (
     *_both("range", _matrices),
     *_both("beside-a-range", partial(_together, sliced=(True, False))),
     *_both("reshape-inside", _reshaped),
-    *_both("reshape-behind", _heads),
     *(
         instance
         for n in (1, 2, 3)

@@ -63,10 +63,6 @@ def _weighted(z: Sizes, past: Past, fold: str = "max") -> Pdg:
     return program(reduce_node("sum", map_node("mul", [column, _vectors(z, past)]), [-2]))
 
 
-def _greatest(z: Sizes, past: Past) -> Pdg:
-    return program(_powers(_columns(z, past)))
-
-
 def _mean(z: Sizes, past: Past, along: bool = False) -> Pdg:
     """Powers, divided by their sum or by numbers along the range, times vectors."""
     powers = _powers(_row(z, past))
@@ -92,9 +88,8 @@ _SHIFTED = frozenset(
 FOLDS = (
     *_both("max-in-tiles", _largest),
     *_both("sum-of-powers-in-tiles", _total),
-    *_both("softmax-product-in-tiles", _product, "incremental/greatest-beside"),
+    *_both("softmax-product-in-tiles", _product, "algebra/reshape-fewer"),
     *_both("softmax-sum-of-vectors-in-tiles", _weighted),
-    *_both("greatest-beside", _greatest),
     *_both("quotient-leaves-product", _mean),
     Instance(
         "quotients along the range",

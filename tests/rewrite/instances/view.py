@@ -67,15 +67,9 @@ def row_repeated_to_a_matrix(z: Sizes) -> Node:
     return _repeated(tensor("x", (1, z.k), (T,)), z.m + 1)
 
 
-@fires("view/element-of-new-axis")
+@fires("view/only-element")
 def first_row_of_a_number_as_a_matrix(z: Sizes) -> Node:
     return part(reshape(tensor("x", (), (T,)), (expr(1), expr(1))), -2, expr(0))
-
-
-@silent("view/element-of-new-axis")
-def first_rows_of_other_matrices(z: Sizes) -> tuple[Node, ...]:
-    row, tall = tensor("y", (1, z.k), (T,)), tensor("x", (z.m * z.k,), (T,))
-    return part(row, -2, expr(0)), part(reshape(tall, (expr(z.m), expr(z.k))), -2, expr(0))
 
 
 @fires("view/index-of-slice")

@@ -128,6 +128,10 @@ _FOLDS = (
         _rule("reshape-twice", "reshape(reshape(x)) = one reshape",
               reshape(k, h, reshape(r, g, x)), reshape(r, h, x), eq(k, hlen(g))),
         phase="normal"),
+    replace(
+        _rule("reshape-fewer", "an axis that stays in front of a reshape is no part of it",
+              reshape(k, cons(s, h), x), reshape(k - 1, h, x), axis(x, k, s)),
+        phase="normal"),
     _rule("reshape-same", "reshape(x) to the shape it has = x",
           reshape(r, h, x), x, eq(shape(x), shape(LHS))),
 )  # fmt: skip

@@ -117,15 +117,6 @@ _FOLDS = (
         eq(l, length(p)),
     ),
     Rule(
-        name="incremental/greatest-beside",
-        law="an axis in front of the greatest of rows that stays there is no part of a reshape",
-        reason="One spelling of numbers beside rows.",
-        left=reshape(q, cons(z, h), _MOST),
-        right=reshape(q - 1, h, _MOST),
-        when=(section(n, p), axis(x, 1, size(n)), axis(_MOST, q, z)),
-        proof=PROOF,
-    ),
-    Rule(
         name="incremental/quotient-leaves-product",
         law="(a / y) @ b = (a @ b) / y for one y per row",
         reason="What is the same along the range is applied once, after the sum.",

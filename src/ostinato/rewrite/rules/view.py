@@ -62,8 +62,6 @@ VIEW: tuple[Rule, ...] = (
          mv(i, j, mv(k, p, x)), mv(k, p, mv(i, j, x)), i <= j, j < k, k <= p, reason=ORDERS),
     _law("repeat-same", "x repeated to the shape it has = x",
          bcast(h, x), x, eq(h, shape(x)), eq(n, rank(x)), eq(n, hlen(h))),
-    _law("element-of-new-axis", "the only element along a new axis = the value without it",
-         part(k, 0, reshape(r, sizes(1, then=h), x)), reshape(r, h, x), eq(k, 1 + hlen(h))),
     _law("transpose-twice", "A.T.T = A", tr(tr(x)), x),
     _law("transpose-vector", "a matrix of one row or column transposed = its elements in the other",
          tr(x), reshape(r, h, x), axis(x, k, 1), k <= 2, *_RESHAPED),
