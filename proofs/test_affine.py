@@ -9,9 +9,8 @@ from ostinato.rewrite.registry import every_rule
 RULES = (
     "affine/mask",
     "affine/unmask",
-    "affine/product-around-choice-of-nothing",
-    "affine/product-around-choice-or-nothing",
-    "affine/common-start",
+    "affine/other-side",
+    "affine/product-around-choice",
     "affine/common-rest",
     "affine/neighbour-scaled",
     "affine/neg-scaled",
@@ -28,11 +27,9 @@ RULES = (
     "affine/line-of-ray",
     "affine/factor",
     "affine/factors",
-    "affine/term",
     "affine/common-last",
     "affine/common-first",
-    "affine/choice-of-nothing-or-product",
-    "affine/choice-of-product-or-nothing",
+    "affine/choice-of-product",
 )
 
 

@@ -50,7 +50,7 @@ NEEDED = {
     "incremental/factor-leaves": "(filled n)",
     "incremental/decay-where": "(bounded g)",
     "affine/mask": "(bounded w)",
-    "affine/choice-of-product-or-nothing": "(bounded w)",
+    "affine/choice-of-product": "(bounded w)",
     "matmul/left-first": "(filled k)",
     "matmul/right-first": "(filled q)",
 }

@@ -121,7 +121,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         lambda rule, _: "(bcast e s)" not in str(rule.right),
     ),
     Equivalent(
-        r"affine/(product-.*-choice-.*|choice-of-.*|common-(first|last))",
+        r"affine/(product-around-choice|choice-of-.*|other-side|common-(first|last))",
         r"without (\(factor e x\)|\(= x \(map[23] .*\)\))",
         "The facts say where the law is tried: the equality holds for the operands of any term. "
         "No constant of the type e occurs, which the facts would have to give.",

@@ -19,8 +19,8 @@ _STEP = (
 )
 _PLUS = (*_STEP, "affine/line-plus")
 _DEEPER = (*_STEP, "affine/factors")
-_PLACES = ("last", "first", "start", "rest")
-_ADDED = (*_PLUS, "affine/term", "affine/factors")
+_PLACES = ("last", "first", "rest")
+_ADDED = (*_PLUS, "affine/factors")
 
 
 def _map(fn: str, *args: Node) -> Node:
@@ -44,9 +44,8 @@ def _mask(z: Sizes, one: float = 1.0, dtype: str = "bool") -> Node:
     return _map("sub", _number(one), _cast(z, dtype))
 
 
-def _choice(z: Sizes, zero_first: bool, zero: float = 0.0) -> Node:
-    sides = [_number(zero), _row(z, "y")] if zero_first else [_row(z, "y"), _number(zero)]
-    return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
+def _choice(z: Sizes, zero: float = 0.0) -> Node:
+    return _map("where", tensor("c", (z.k,), (T,), "bool"), _row(z, "y"), _number(zero))
 
 
 def _next(z: Sizes) -> Node:
@@ -99,11 +98,8 @@ def _forms() -> dict[str, tuple[Factor, Factor]]:
     for side, first in (("after", True), ("before", False)):
         out[f"mask-{side}"] = _times(_cast, first), _times(count, first)
         out[f"unmask-{side}"] = _times(_mask, first), _times(two, first)
-        for place, zero_first in (("of-nothing", True), ("or-nothing", False)):
-            right = partial(_choice, zero_first=zero_first)
-            wrong = partial(_choice, zero_first=zero_first, zero=1.0)
-            name = f"product-{'before' if first else 'after'}-choice-{place}"
-            out[name] = _times(right, first), _times(wrong, first)
+        name = f"product-{'before' if first else 'after'}-choice"
+        out[name] = _times(_choice, first), _times(partial(_choice, zero=1.0), first)
     return out
 
 
@@ -132,28 +128,35 @@ def _chosen(z: Sizes, place: str, fn: str, apart: bool) -> Node:
     sides = {
         "last": (_map(fn, y, w), _map(fn, v, other)),
         "first": (_map(fn, w, y), _map(fn, other, v)),
-        "start": (other, _map(fn, w, y)),
         "rest": (_map(fn, w, y), other),
     }[place]
     return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
 
 
-def _product_or(z: Sizes, zero_first: bool, zero: float) -> Node:
+def _product_or(z: Sizes, zero: float) -> Node:
     product = _map("mul", _finite(z), _row(z, "y"))
-    sides = [_number(zero), product] if zero_first else [product, _number(zero)]
-    return _map("where", tensor("c", (z.k,), (T,), "bool"), *sides)
+    return _map("where", tensor("c", (z.k,), (T,), "bool"), product, _number(zero))
 
 
 def _inside() -> list[Instance]:
     """A choice between a product and nothing, and one between a product and a number."""
-    out: list[Instance] = []
-    for name, zero_first in (("nothing-or-product", True), ("product-or-nothing", False)):
-        rule = f"affine/choice-of-{name}"
-        for about, zero in ((f"{name} of a step", 0.0), (f"almost {name}", 1.0)):
-            term = partial(_product_or, zero_first=zero_first, zero=zero)
-            fires, idle = ((), (rule,)) if zero else ((rule,), ())
-            out.append(Instance(about, partial(_added, term=term), fires, idle, _ADDED))
-    return out
+    rules, nothing, number = (("affine/choice-of-product",), *_products_or())
+    return [
+        Instance("product or nothing of a step", nothing, rules, (), _ADDED),
+        Instance("product or a number of a step", number, (), rules, _ADDED),
+        Instance("other side of a step", number, ("affine/other-side",), (), _ADDED),
+        Instance(
+            "choice of no step",
+            partial(_alone, factor=_choice),
+            idle=("affine/other-side",),
+            beside=_ADDED,
+        ),
+    ]
+
+
+def _products_or() -> tuple[Callable[[Sizes], Pdg], ...]:
+    """A product, or 0, or 1."""
+    return tuple(partial(_added, term=partial(_product_or, zero=zero)) for zero in (0.0, 1.0))
 
 
 def _infinite() -> list[Instance]:
@@ -212,7 +215,6 @@ def _instances() -> tuple[Instance, ...]:
     for rule, fn, beside in (
         ("affine/factor", "mul", _STEP),
         ("affine/factors", "mul", _DEEPER),
-        ("affine/term", "add", _ADDED),
     ):
         stepped = partial(_stepped, factor=product, fn=fn)
         out.append(Instance(f"{rule} of a step", stepped, (rule,), (), beside))

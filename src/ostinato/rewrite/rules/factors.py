@@ -8,7 +8,7 @@ sums with a common part is that part and a choice: it may stand inside or outsid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ostinato.rewrite.engine.rule import Phase, Rule
 from ostinato.rewrite.terms import *
@@ -67,20 +67,16 @@ def _or_nothing(x: Expression) -> Term:
     return where(c, x, z)
 
 
-def _of_nothing(x: Expression) -> Term:
-    return where(c, z, x)
-
-
-def _around(name: str, law: str, choice: Callable[[Expression], Term]) -> Rule:
-    """A product with a choice between a value and nothing is a choice between products."""
-    found = either("mul", x, w, choice(y))
-    return _form(f"product-around-{name}", law, found, choice(mul(w, y)), _NO_VALUE, _BOUNDED)
-
-
-def _inside(name: str, law: str, choice: Callable[[Expression], Term]) -> Rule:
-    """A choice between a product and nothing is a product with such a choice."""
-    found = eq(x, choice(mul(w, y)))
-    return _form(f"choice-of-{name}", law, found, mul(w, choice(y)), _NO_VALUE, _BOUNDED)
+def _choices() -> Iterator[Rule]:
+    """A choice between a value and nothing, which may stand on either side."""
+    law = "where(c, x, y) = where(not c, y, x)"
+    yield _form("other-side", law, eq(x, where(c, y, v)), where(map1("not", c), v, y))
+    law = "w where(c, y, 0) = where(c, w y, 0)"
+    around = either("mul", x, w, _or_nothing(y))
+    yield _form("product-around-choice", law, around, _or_nothing(mul(w, y)), _NO_VALUE, _BOUNDED)
+    law = "where(c, w y, 0) = w where(c, y, 0)"
+    inside = eq(x, _or_nothing(mul(w, y)))
+    yield _form("choice-of-product", law, inside, mul(w, _or_nothing(y)), _NO_VALUE, _BOUNDED)
 
 
 def _commons() -> Iterator[Rule]:
@@ -93,28 +89,19 @@ def _commons() -> Iterator[Rule]:
     sides = where(c, map2(f, w, y), map2(f, w, v))
     yield _form("common-first", law, eq(x, sides), map2(f, w, chosen))
     known = (either(f, u, w, y), adds(f), *_ZERO)
-    law = "where(c, w, w + y) = w + where(c, 0, y), and so for differences"
-    yield _form("common-start", law, eq(x, where(c, w, u)),
-                map2(f, w, where(c, _NOTHING, y)), *known)  # fmt: skip
     law = "where(c, w + y, w) = w + where(c, y, 0), and so for differences"
     yield _form("common-rest", law, eq(x, where(c, u, w)),
                 map2(f, w, where(c, y, _NOTHING)), *known)  # fmt: skip
 
 
-_TYPE = eq(e, dtype(y))
-_STEP = "what multiplies the step before is a factor"
+_STEP = "what multiplies the step before, and what is added to that, has factors"
 _ONE = (eq(1.0, value(u)), eq(o, shape(u)))
 FACTORS: tuple[Rule, ...] = (
-    _noted("factor", _STEP, "seed", affine(r, y, x, a), _TYPE),
+    _noted("factor", _STEP, "seed", affine(r, x, g, a), eq(e, dtype(x)), of=(g, a)),
     _noted("factors", "both operands of a product or a sum are factors",
            "spread", eq(x, map2(f, y, w)), factor(e, x), arithmetic(f), of=(y, w)),
-    _noted("term", "what is added to a multiple of the step before has factors",
-           "seed", affine(r, y, g, x), _TYPE),
     _masked("mask", "b", _TRUTH, where(b, w, _NOTHING)),
     _masked("unmask", "1 - b", sub(u, _TRUTH), where(b, _NOTHING, w), *_ONE),
-    _around("choice-of-nothing", "w where(c, 0, y) = where(c, 0, w y)", _of_nothing),
-    _around("choice-or-nothing", "w where(c, y, 0) = where(c, w y, 0)", _or_nothing),
-    _inside("nothing-or-product", "where(c, 0, w y) = w where(c, 0, y)", _of_nothing),
-    _inside("product-or-nothing", "where(c, w y, 0) = w where(c, y, 0)", _or_nothing),
+    *_choices(),
     *_commons(),
 )  # fmt: skip
