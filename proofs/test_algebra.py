@@ -28,6 +28,7 @@ RULES = (
     "algebra/sum-of-negated",
     "algebra/reshape-twice",
     "algebra/reshape-fewer",
+    "algebra/quotient-reshaped",
     "algebra/reshape-same",
     "algebra/sum-of-scaled",
 )

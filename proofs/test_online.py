@@ -18,7 +18,6 @@ RULES = (
     "incremental/safe-softmax-sum-of-vectors",
     "incremental/power-under-mask",
     "incremental/factor-leaves",
-    "incremental/column-of-quotients",
     "incremental/product-as-sum",
     "incremental/sliding-sum-of-powers",
     "incremental/sliding-softmax-sum",

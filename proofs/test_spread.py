@@ -10,9 +10,7 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
-    "incremental/centre-of-row",
-    "incremental/centre-as-row",
-    "incremental/centre-of-number",
+    "incremental/mean",
     "incremental/spread-so-far",
     "incremental/spread-decaying",
     "incremental/spread-elsewhere",

@@ -28,7 +28,6 @@ RULES = (
     "incremental/tile-of-others",
     "incremental/tile-of-reshaped",
     "incremental/tile-of-row",
-    "incremental/tile-of-row-of-rows",
     "incremental/tile-of-part",
     "incremental/tile-of-folded",
 )

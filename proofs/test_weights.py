@@ -28,7 +28,6 @@ RULES = (
     "incremental/decay-chain-before",
     "incremental/decay-chain-from-one",
     "incremental/decaying-sum",
-    "incremental/decaying-sum-of-others",
     "incremental/decaying-sum-from-here",
     "incremental/decaying-sums",
     "incremental/decaying-products",

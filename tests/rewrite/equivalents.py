@@ -234,11 +234,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "where an axis of size 1 of one operand repeats as it does on the left side.",
     ),
     Equivalent(
-        r"incremental/column-of-quotients", r"without \((= 1 \(rank y\)|= n \(size .*)\)",
-        "The reshape makes a column of n elements of them, as the axis of a has, whatever n is; "
-        "element number i of it is a[i] / y[0] on both sides, and y has one axis as a has.",
-    ),
-    Equivalent(
         r"incremental/(together|repeat|reshape|permute|transpose|projection|read).*",
         r"without \(= k \(\+ 1 \(rank x\)\)\)",
         "k is the axis that moves to place p before the operator. Both sides move the same axis "

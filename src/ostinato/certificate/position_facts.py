@@ -16,7 +16,7 @@ from ostinato.certificate.index_facts import Numbers, whole
 from ostinato.certificate.matrix_facts import line_rows
 from ostinato.pdg import isl
 from ostinato.pdg.build import const, map_node
-from ostinato.pdg.condition import Compare, Cond, Every, at_least, equal, every, negation, some
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, at_least, equal, every, negation, some
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -323,12 +323,9 @@ def _lags(
         cells = (numbers.bit(dim), part, numbers.of(enters), int(back))
         out.setdefault("enters", []).append(cells)
         before = {dim: expr(dim) + (1 if back else -1)}
-        if enters != expr(dim):
-            conds = (
-                at_least(hi - 1, lo),
-                at_least(substitute(hi, before) - 1, substitute(lo, before)),
-            )
-            out.setdefault("some_where", []).append((part, *map(numbers.of, conds)))
+        some = at_least(hi - 1, lo), at_least(substitute(hi, before) - 1, substitute(lo, before))
+        conds = (ALWAYS, ALWAYS) if enters == expr(dim) else some
+        out.setdefault("some_where", []).append((part, *map(numbers.of, conds)))
         for v in vectors:
             if v.axis != -v.node.rank or not isinstance(v.element, Expr):
                 continue

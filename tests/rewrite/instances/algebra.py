@@ -197,6 +197,10 @@ LAWS: dict[str, tuple[Built, Built]] = {
         lambda z: reshape(reshape(_x(z), (expr(z.k), expr(1)), 1), (expr(1), expr(z.k)), 2),
         lambda z: reshape(_map("exp", reshape(_x(z), (expr(z.m * z.k),))), _x(z).shape),
     ),
+    "quotient-reshaped": (
+        lambda z: reshape(_map("div", _x(z), _filled(2.0)), (expr(z.k), expr(z.m))),
+        lambda z: reshape(_map("div", _x(z), _row(z)), (expr(z.k), expr(z.m))),
+    ),
     "reshape-fewer": (
         lambda z: reshape(_x(z), (expr(z.m), expr(1), expr(z.k)), 2),
         lambda z: reshape(tensor("x", (z.m + 1, z.k), (T,)), (expr(1), expr((z.m + 1) * z.k))),

@@ -43,6 +43,7 @@ Past = Callable[[Node], Node]
 IN_PLACE = "incremental/slice-in-place"
 KNOWN = ("incremental/range", "incremental/beside-a-range", IN_PLACE)
 COLUMNS = ("incremental/transpose-moves", *KNOWN)
+FRONTS = ("incremental/new-axes", "algebra/reshape-fewer", *KNOWN)
 TURNED = ("incremental/permute-alone", *KNOWN)
 _FUNCTION = {1: "tanh", 2: "mul", 3: "where"}
 
@@ -269,11 +270,9 @@ AXES = (
     *_both("range", _matrices),
     *_both("beside-a-range", partial(_together, sliced=(True, False))),
     *_both("reshape-inside", _reshaped),
-    *(
-        instance
-        for n in (1, 2, 3)
-        for instance in _both(f"reshape-in-front-0-{n}", partial(_ones_in_front, ones=n))
-    ),
+    *_both("new-axis-in-front", partial(_ones_in_front, ones=1), FRONTS),
+    *_both("new-axis-in-front", partial(_ones_in_front, ones=3), FRONTS, " three times"),
+    *_both("new-axes", partial(_ones_in_front, ones=2), FRONTS),
     *_both("reshape-in-front-1-0", _without_one, TURNED),
     *_both("reshape-in-front-1-2", _split, TURNED),
     *_both("reshape-in-front-2-1", _merged, TURNED),

@@ -227,12 +227,6 @@ def _weights(part: Range) -> Node:
     return ranged(tensor("a", (), (T,)), *part)
 
 
-def _columns(z: Sizes, part: Range) -> Pdg:
-    weights = _weights(part)
-    quotients = _div(weights, reshape(tensor("y", (), (T,)), (ONE,)))
-    return program(reshape(quotients, (weights.shape[0], ONE)))
-
-
 def _product(z: Sizes, part: Range, moving: bool = True) -> Pdg:
     weights = _weights(part)
     values = ranged(tensor("v", (z.k,), (T,) if moving else ()), *part)
@@ -240,16 +234,6 @@ def _product(z: Sizes, part: Range, moving: bool = True) -> Pdg:
 
 
 COLUMNS = (
-    Instance(
-        "quotients so far as a column",
-        partial(_columns, part=_SO_FAR),
-        ("incremental/column-of-quotients",),
-    ),
-    Instance(
-        "three quotients as a column",
-        partial(_columns, part=(0, 3)),
-        idle=("incremental/column-of-quotients",),
-    ),
     Instance("weights @ vectors", partial(_product, part=_SO_FAR), ("incremental/product-as-sum",)),
     Instance(
         "three weights @ vectors",

@@ -60,33 +60,29 @@ def _squares(z: Sizes, part: Range) -> Node:
     return reduce_node("sum", _map("mul", distance, distance), [-1])
 
 
-_CENTRES = (
-    "incremental/centre-of-row",
-    "incremental/centre-as-row",
-    "incremental/centre-of-number",
-)
+_CENTRES = ("incremental/mean", "algebra/quotient-reshaped", "algebra/reshape-twice")
 
 
-@fires(_CENTRES[0], idle=_CENTRES[1:])
+@fires(_CENTRES[0])
 def mean_with_its_axis_kept(z: Sizes) -> Node:
     return _spread(z, _SO_FAR)
 
 
-@fires(_CENTRES[1], idle=_CENTRES[::2])
+@fires(*_CENTRES[:2], beside=_CENTRES)
 def mean_beside_a_range(z: Sizes) -> Node:
     x = ranged(tensor("x", (z.k,), (T,)), *_SO_FAR)
     distance = _map("sub", x, _mean_then_row(x, _count(_SO_FAR)))
     return reduce_node("sum", _map("mul", distance, distance), [-2])
 
 
-@fires(_CENTRES[2], idle=_CENTRES[:2])
+@fires(*_CENTRES[:2], beside=_CENTRES)
 def mean_of_numbers_beside_a_range(z: Sizes) -> Node:
     x = ranged(tensor("x", (), (T,)), *_SO_FAR)
     distance = _map("sub", x, _mean_then_row(x, _count(_SO_FAR)))
     return reduce_node("sum", _map("mul", distance, distance), [-1])
 
 
-@silent(*_CENTRES)
+@silent(_CENTRES[0])
 def a_sum_over_another_count(z: Sizes) -> tuple[Node, ...]:
     """The count of another range, of nothing that a range has, and a mean of three steps."""
     x = ranged(tensor("x", (), (T,)), 0, 3)

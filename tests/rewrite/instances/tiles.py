@@ -189,7 +189,7 @@ INWARDS = (
     *_tile_of("others", _rows_of_all),
     *_tile_of("reshaped", lambda z, past: _first(_first(_wide(z, past))), (_BEHIND,)),
     *_tile_of("row", _row),
-    *_tile_of("row-of-rows", _block),
+    *_tile_of("row", _block, ("incremental/new-axes",), "in a block"),
     *_tile_of("part", lambda z, past: _first(_vectors(z, past)), of="behind"),
     *_tile_of("part", lambda z, past: part(_columns(z, past), -2, expr(0)), of="in front"),
     *_tile_of("operand", partial(_mapped, long=(True, False))),

@@ -210,11 +210,11 @@ _MADE: dict[str, tuple[Make, Make]] = {
     ),
     "decaying-sum": (
         lambda z: (_sum(_map("mul", POWER, _X)), _sum(POWER), _sum(_map("mul", _POWERS, _Y))),
-        lambda z: (_sum(_map("pow", _MOVING, AGE)), _of_others(_TWO)),
+        lambda z: _sum(_map("pow", _MOVING, AGE)),
     ),
-    "decaying-sum-of-others": (
+    "decaying-sum of others": (
         lambda z: _of_others(_number(0.9)),
-        lambda z: (_of_others(_MOVING), _sum(POWER)),
+        lambda z: _of_others(_MOVING),
     ),
     "decaying-sum-from-here": (
         lambda z: (_from_here(_chain(0, -1), False), _from_here(_chain(0, -1), True)),
@@ -252,11 +252,12 @@ SEEN = tuple(
     Instance(
         f"{name}{' of something else' * (not is_it)}",
         partial(_program, make=make),
-        (f"incremental/{name}",) if is_it else (),
-        () if is_it else (f"incremental/{name}",),
-        _beside(name),
+        (f"incremental/{rule}",) if is_it else (),
+        () if is_it else (f"incremental/{rule}",),
+        _beside(rule),
     )
     for name, pair in _MADE.items()
+    for rule in [name.partition(" ")[0]]
     for is_it, make in zip((True, False), pair, strict=True)
 )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from ostinato.pdg.build import ONE, const
-from ostinato.pdg.condition import Cond, at_least
+from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.constant import uniform
 from ostinato.pdg.element import element
 from ostinato.pdg.functions import FLOATS
@@ -219,9 +219,9 @@ def _add_ranges(loaded: Loaded, ranges: Sequence[Range]) -> None:
     for part in ranges:
         bit, number = tables.bit(part.dim), tables.id(part.part)
         loaded.row("enters", bit, number, tables.id(part.enters), int(not part.is_past))
-        if part.enters != expr(part.dim):
-            conds = (tables.id(part.has_elements(before)) for before in (False, True))
-            loaded.row("some_where", number, *conds)
+        own = part.enters == expr(part.dim)
+        conds = (ALWAYS if own else part.has_elements(before) for before in (False, True))
+        loaded.row("some_where", number, *map(tables.id, conds))
 
 
 def _add_numbers(loaded: Loaded, add_node: Callable[[Node], None]) -> None:

@@ -139,7 +139,10 @@ class Model:
                 least = self._least(atom) if is_size else -2
                 return _whole(self.salt, f"{name}{at}", least, 3)
             case Quotient(of, by):
-                return self.integer(of) // self.integer(by)
+                size = self.integer(by)
+                if size == 0:
+                    raise Undefined("a position along an axis of no elements")
+                return self.integer(of) // size
             case Clip(of, most):
                 return max(0, min(self.integer(of), self.integer(most)))
             case Opaque():

@@ -113,7 +113,7 @@ def _enters(row: Row, kind: str, case: Setting, here: set[str]) -> bool:
                 if not fits or row["a"] in here and not is_own:
                     return False
             case SomeWhere() if STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT)):
-                return False
+                case.known |= {row["c"]: ("always",), row["q"]: ("always",)}
             case SomeWhere():
                 case.known |= {row["c"]: ("has", row["s"]), row["q"]: ("had", row["s"])}
             case _:

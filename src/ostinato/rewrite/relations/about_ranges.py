@@ -170,7 +170,7 @@ FOLLOWING = (
     ),
     Relation(
         "some_where", {"s": "slice", **_COND, "q": "condition"},
-        "{s} has elements where {c}, and had some at the step before where {q}", (SomeWhere(),),
+        "{s} has elements where {c}, and where {q} at the step before, if there is one", (SomeWhere(),),
         topic="ranges", gate=True, inside=True,
     ),
     Relation(

@@ -132,6 +132,9 @@ _FOLDS = (
         _rule("reshape-fewer", "an axis that stays in front of a reshape is no part of it",
               reshape(k, cons(s, h), x), reshape(k - 1, h, x), axis(x, k, s)),
         phase="normal"),
+    _rule("quotient-reshaped", "reshape(x / y) = reshape(x) / y for one y",
+          reshape(k, g, div(x, y)), div(reshape(k, g, x), reshape(k, h, y)),
+          eq(k, rank(x)), ones(k, s), eq(s, shape(y)), eq(m, hlen(g)), ones(m, h)),
     _rule("reshape-same", "reshape(x) to the shape it has = x",
           reshape(r, h, x), x, eq(shape(x), shape(LHS))),
 )  # fmt: skip

@@ -72,20 +72,6 @@ def _rule(
     )
 
 
-def _centre(name: str, term: Term, of_rank: Fact) -> Rule:
-    known = (tally(s, c), real_cast(f), eq(n, map1(f, c)), eq(h, shape(x)))
-    return Rule(
-        name=f"incremental/centre-{name}",
-        law="the sum of a range over its length is its mean",
-        reason=MEANS,
-        left=y,
-        right=y,
-        when=(eq(y, term), *known, _FOLD, of_rank),
-        also=(centre(d, s, x, n, y),),
-        proof=PROOF,
-    )
-
-
 def _step() -> Rule:
     """The running sum over one side of the point."""
     earlier = case(k, at(d, b, _mean(_sum(s, x), n)), x)
@@ -163,11 +149,21 @@ def _decaying() -> Rule:
     )
 
 
-_COUNT = reshape(0, q, n)
 SPREAD: tuple[Rule, ...] = (
-    _centre("of-row", div(_row(_sum(s, x)), _COUNT), eq(r, rank(x))),
-    _centre("as-row", _row(div(_sum(s, x), _COUNT)), eq(r, rank(x))),
-    _centre("of-number", reshape(0, sizes(1, then=h), div(_sum(s, x), n)), eq(0, rank(x))),
+    Rule(
+        name="incremental/mean",
+        law="the sum of a range over its length is its mean",
+        reason=MEANS,
+        left=y,
+        right=y,
+        when=(
+            eq(y, div(_row(_sum(s, x)), reshape(0, q, n))),
+            *(tally(s, c), real_cast(f), eq(n, map1(f, c)), eq(h, shape(x))),
+            *(_FOLD, eq(r, rank(x))),
+        ),
+        also=(centre(d, s, x, n, y),),
+        proof=PROOF,
+    ),
     _step(),
     _decaying(),
     _rule("elsewhere",

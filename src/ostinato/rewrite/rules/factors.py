@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.rule import Phase, Rule
+from ostinato.rewrite.engine.rule import Exactness, Phase, Rule
 from ostinato.rewrite.terms import *
 
 PROOF = "proofs/test_affine.py"
@@ -41,7 +41,14 @@ def _noted(name: str, law: str, phase: Phase, *when: Fact, of: tuple[Variable, .
     )
 
 
-def _form(name: str, law: str, found: Fact, right: Term, *when: Fact) -> Rule:
+def _form(
+    name: str,
+    law: str,
+    found: Fact,
+    right: Term,
+    *when: Fact,
+    exact: Exactness = "reassociates",
+) -> Rule:
     """A factor in one form; ``found`` says what it is."""
     return Rule(
         name=f"affine/{name}",
@@ -50,7 +57,7 @@ def _form(name: str, law: str, found: Fact, right: Term, *when: Fact) -> Rule:
         left=x,
         right=right,
         when=(found, factor(e, x), *when),
-        exact="reassociates",
+        exact=exact,
         proof=PROOF,
     )
 
@@ -70,7 +77,8 @@ def _or_nothing(x: Expression) -> Term:
 def _choices() -> Iterator[Rule]:
     """A choice between a value and nothing, which may stand on either side."""
     law = "where(c, x, y) = where(not c, y, x)"
-    yield _form("other-side", law, eq(x, where(c, y, v)), where(map1("not", c), v, y))
+    yield _form("other-side", law, eq(x, where(c, y, v)), where(map1("not", c), v, y),
+                exact="exact")  # fmt: skip
     law = "w where(c, y, 0) = where(c, w y, 0)"
     around = either("mul", x, w, _or_nothing(y))
     yield _form("product-around-choice", law, around, _or_nothing(mul(w, y)), _NO_VALUE, _BOUNDED)

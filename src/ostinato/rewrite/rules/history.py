@@ -134,27 +134,25 @@ def _fronts(before: tuple[Operand, ...], after: tuple[Operand, ...]) -> Rule:
     )
 
 
-def _new_front(count: int) -> Rule:
-    """New axes of size 1 in front of the range, where it is the first one."""
-    ones = (1,) * count
-    return _rule(
-        f"reshape-in-front-0-{count}",
-        "x[lo:hi] with new axes in front = x with new axes[lo:hi]",
-        reshape(k, sizes(*ones, n, then=h), _held(x, p=k)),
-        _held(reshape(k - 1, sizes(*ones, then=h), x), w + (count + 1), w + 1),
-        eq(n, size(length(s))),
-        eq(w, hlen(h)),
-        not_in(d, hmask(h)),
-    )
-
-
 _AXES = (
     _rule("slice-in-place", "x[lo:hi] with its first axis where it is = x[lo:hi]",
           sl(d, s, x), mv(k, k, sl(d, s, x))),
     _rule("reshape-inside", "x[lo:hi] with axes behind the range reshaped = reshape(x)[lo:hi]",
           reshape(q, h, _X), _held(reshape(q, h, x), k - q + w, p - q + w),
           q < p, eq(w, hlen(h)), not_in(d, hmask(h))),
-    *map(_new_front, (1, 2, 3)),
+    _rule("new-axis-in-front", "x[lo:hi] with a new axis in front = x with a new axis[lo:hi]",
+          reshape(p, sizes(1, n, then=h), _X),
+          _held(reshape(p - 1, sizes(1, then=h), x), k - p + w + 2, w + 1),
+          eq(n, size(length(s))), eq(w, hlen(h)), not_in(d, hmask(h))),
+    Rule(
+        name="incremental/new-axes",
+        law="new axes come in front one after the other",
+        reason="One axis more is one law, of ranges as of their parts.",
+        left=reshape(k, sizes(1, 1, then=h), y),
+        right=reshape(w, sizes(1, then=h), reshape(k, sizes(1, then=h), y)),
+        when=(long(n), axis(y, p, size(n)), eq(w, hlen(h))),
+        proof=PROOF,
+    ),
     _fronts((1,), ()),
     _fronts((u,), (v, w)),
     _fronts((v, w), (u,)),

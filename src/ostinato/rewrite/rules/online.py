@@ -118,7 +118,6 @@ def _masked() -> Rule:
     )
 
 
-_QUOTIENT = div(a, y)
 ONLINE: tuple[Rule, ...] = (
     *_steps(),
     *_guarded(),
@@ -135,15 +134,6 @@ ONLINE: tuple[Rule, ...] = (
         ),
         exact="distributes",
         valid="inside the box",
-        proof=PROOF,
-    ),
-    Rule(
-        name="incremental/column-of-quotients",
-        law="the quotients of a growing range as a column = the range as a column, divided",
-        reason="What is the same along a range is seen to be so beside vectors too.",
-        left=column(n, _QUOTIENT),
-        right=div(column(n, a), row(1, y)),
-        when=(axis(y, 1, 1), eq(1, rank(y)), axis(a, 1, n), *_RANGE),
         proof=PROOF,
     ),
     Rule(

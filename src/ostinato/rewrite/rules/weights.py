@@ -187,14 +187,14 @@ def _sum(name: str, law: str, factor: Expression, added: Expression, *when: Fact
 
 
 def _sums() -> Iterator[Rule]:
-    law = "the sum of what steps by g, and u where it enters, = y where y = u + g y one step before"
-    yield _sum("decaying-sum", law, g, u, eq(a, self(d)))
-    law = "the same over a range that is empty at first: nothing enters there"
-    some = (some_where(s, c, q), eq(e, dtype(LHS)), zero(e, z), eq(h, shape(LHS)))
-    nothing = bcast(h, reshape(0, o, z))
-    factor, added = case(q, bcast(h, g), nothing), case(c, bcast(h, u), nothing)
-    facts = (*some, eq(i, k - 1), ones(i, o))
-    yield _sum("decaying-sum-of-others", law, factor, added, *facts)
+    law = (
+        "the sum of what steps by g, and u where it enters, = y where y = u + g y one step before, "
+        "without u where nothing enters"
+    )
+    some = (some_where(s, c, q), eq(e, dtype(LHS)), zero(e, z), eq(h, shape(g)), eq(n, shape(u)))
+    nothing = reshape(0, o, z)
+    factor, added = case(q, g, bcast(h, nothing)), case(c, u, bcast(n, nothing))
+    yield _sum("decaying-sum", law, factor, added, *some, eq(i, k - 1), ones(i, o))
     law = "x and the sum of what steps by g behind it, with g x first, = y where y = x + g y"
     whole = (either("add", x, v, total(m, y)), either("mul", u, g, at(d, a, v)), rest(d, s))
     known = (*whole, is_in(d, dom(v)), not_in(d, sdom(v)))
