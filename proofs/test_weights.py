@@ -22,7 +22,7 @@ RULES = (
     "incremental/decay-scaled",
     "incremental/decay-inverse",
     "incremental/decay-of-values",
-    "incremental/decay-column",
+    "incremental/decay-reshaped",
     "incremental/decay-where",
     "incremental/decay-chain",
     "incremental/decay-chain-before",
@@ -30,8 +30,6 @@ RULES = (
     "incremental/decaying-sum",
     "incremental/decaying-sum-from-here",
     "incremental/decaying-sums",
-    "incremental/decaying-products",
-    "incremental/decaying-products-last",
 )
 
 

@@ -135,6 +135,11 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "the steps. That no definition reads itself is a matter of extraction.",
     ),
     Equivalent(
+        r"incremental/new-axes", r"without \(axis y p \(size n\)\)",
+        "Both sides are reshapes of y, whatever its axes are. That one of them is as long as a "
+        "range says where the law is of use.",
+    ),
+    Equivalent(
         r"incremental/element-as-part", r"without \(axis x k \(size n\)\)",
         "(alone p i) says that p has the index i and no other, so the only element of that part of "
         "any axis is the one at i. The length of the axis says where the law is of use.",
@@ -360,7 +365,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "among the others; argmax and argmin of several axes do not exist.",
     ),
     Equivalent(
-        r"incremental/(decay-.*|decaying-products.*)", r"without \(= 0 \(& d \(sdom (v|c)\)\)\)",
+        r"incremental/decay-.*", r"without \(= 0 \(& d \(sdom (v|c)\)\)\)",
         "The slice along d of the value stands in the rule: it has a value only if its elements "
         "have one shape on s. The step that enters is one of s and stays there at later points, so "
         "what is read at such steps has that shape.",
@@ -389,26 +394,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         r"incremental/decaying-sum-from-here", r"without \(= 0 \(& d \(sdom v\)\)\)",
         "u is g times v at the index a. So a size of v there is 1 by its formula, or that of u, "
         "which does not follow d. As a is d plus a number, the formula of v names no d either.",
-    ),
-    Equivalent(
-        r"incremental/decaying-products(-last)?",
-        r"without \((= 0 \(& d \(sdom g\)\)|= 2 \(rank y\))\)",
-        "By (= 1 (rank g)) and (axis g 1 (size 1)) g has one axis, of size 1, at every point. And "
-        "the operands of a matrix product have equally many axes: one is the slice of v along d, "
-        "which has an axis more than v, so two; the other is y with its axes exchanged.",
-    ),
-    Equivalent(
-        r"incremental/decaying-products(-last)?", r"right -> .*",
-        "By (= a (self d)) a is the index of the point itself: v at d = a is v.",
-        lambda rule, _: str(every_rule()[rule.name].right).replace("(at d a v)", "v")
-        == str(rule.right),
-    ),
-    Equivalent(
-        r"incremental/decay-column", r"without \((= 1 \(rank y\)|ones i h)\)",
-        "A reshape keeps the number of elements as a formula. If y has one axis, n times the sizes "
-        "of h is n, the length of a range that steps enter and not the formula 0: the sizes of h "
-        "are 1. If these are 1, the last axis of y stays and axes of size 1 come after it, as they "
-        "do for g and u, whatever axes are in front.",
     ),
     Equivalent(
         r"incremental/(positions-of-range|power-under-mask|masked-folds?)",

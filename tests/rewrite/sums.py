@@ -170,6 +170,26 @@ VARIANCES: dict[str, tuple[Callable[[Make], ot.Program], Make]] = {
     "to come": (future, _variance(lambda k: 0.9**k)),
 }
 
+
+def _outer(weighed: Callable[[Any, Any, Any], Any]) -> Callable[[], ot.Program]:
+    """Keys and values of all steps so far, and the powers of 0.9 of their ages as a column."""
+
+    def make() -> ot.Program:
+        b, t = ot.dims("b t")
+        keys, values = (ot.input(name, (3,), over=(b, t))[b, : t + 1] for name in "xv")
+        age = (ot.index(t) - ot.arange(t + 1)).cast("float32")
+        return ot.Program(y=weighed((0.9**age).reshape(t + 1, 1), keys, values))
+
+    return make
+
+
+PRODUCTS: dict[str, Callable[[], ot.Program]] = {
+    "keys that decay": _outer(lambda w, k, v: (w * k).T @ v),
+    "values that decay": _outer(lambda w, k, v: k.T @ (w * v)),
+    "keys and values that decay": _outer(lambda w, k, v: (w * k).T @ (v / (1.0 / w))),
+    "keys and values": _outer(lambda w, k, v: k.T @ v),
+}
+
 # Known to take more than they need: each is work to do, and moves up once it is done.
 GAPS: dict[str, Callable[[], ot.Program]] = {
     "every fourth": lambda: whole(

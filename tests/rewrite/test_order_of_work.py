@@ -17,6 +17,7 @@ from tests.rewrite.sums import (
     GAPS,
     LINEAR,
     MASKED,
+    PRODUCTS,
     RANGES,
     VARIANCES,
     WEIGHTS,
@@ -79,6 +80,16 @@ def test_a_weighted_variance_is_linear(name: str) -> None:
     program = over(make)
     assert order_of_work(program) < LINEAR
     means_the_same(program)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_sum_of_outer_products_is_linear_however_it_decays(name: str) -> None:
+    program, chance = PRODUCTS[name](), np.random.default_rng(3)
+    assert order_of_work(program) < LINEAR
+    given = {each: chance.normal(size=(2, 9, 3)).astype("float32") for each in "xv"}
+    expected = program.interpret(**given)["y"]
+    found = interpret(optimize(program.pdg).pdg, {"B": 2, "T": 9}, given)["y"]
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", GAPS)

@@ -16,7 +16,17 @@ from ostinato.certificate.index_facts import Numbers, whole
 from ostinato.certificate.matrix_facts import line_rows
 from ostinato.pdg import isl
 from ostinato.pdg.build import const, map_node
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, at_least, equal, every, negation, some
+from ostinato.pdg.condition import (
+    ALWAYS,
+    Compare,
+    Cond,
+    Every,
+    at_least,
+    equal,
+    every,
+    negation,
+    some,
+)
 from ostinato.pdg.index import (
     Dim,
     Expr,

@@ -37,8 +37,4 @@ def _about(name: str, build: Callable[..., Pdg]) -> list[Instance]:
     ]
 
 
-SLIDING = tuple(
-    found
-    for name, build in STEPS.items()
-    for found in _about(name, build)
-)
+SLIDING = tuple(found for name, build in STEPS.items() for found in _about(name, build))

@@ -100,12 +100,6 @@ def _sums_of_sums(last: bool, weights: Node) -> Node:
     return _sum(_map("mul", *((sums, weights) if last else (weights, sums))))
 
 
-def _products(z: Sizes, last: bool, factor: Node) -> Node:
-    keys, values = (_past(tensor(name, (size,), (T,))) for name, size in (("k", z.k), ("v", z.n)))
-    weighted = _map("mul", _column(_map("pow", factor, AGE)), values if last else keys)
-    return matmul(_tr(keys), weighted) if last else matmul(_tr(weighted), values)
-
-
 def _chain(lo: int, hi: int) -> Node:
     return along("prod", [ranged(_numbers("c"), expr(T) + lo, _T + hi)], -1)
 
@@ -185,13 +179,11 @@ _MADE: dict[str, tuple[Make, Make]] = {
     ),
     "decay-of-values": (
         lambda z: tuple(
-            _sum(_map(fn, *pair))
-            for fn in ("mul", "div")
-            for pair in ((POWER, _X), (_X, POWER))
+            _sum(_map(fn, *pair)) for fn in ("mul", "div") for pair in ((POWER, _X), (_X, POWER))
         ),
         lambda z: (_POWERS, _coming(tensor("w"))),
     ),
-    "decay-column": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_NONE))),
+    "decay-reshaped": (lambda z: _column(POWER), lambda z: (_row(POWER), _column(_NONE))),
     "decay-where": (
         lambda z: _sum(_map("where", _ALIVE, _map("pow", _TWO, AGE), _ZERO)),
         lambda z: (_map("where", _ALIVE, POWER, _TWO), _map("where", _ALIVE, _NONE, _ZERO)),
@@ -224,13 +216,6 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: (_sums_of_sums(False, _OTHERS), _sums_of_sums(True, _OTHERS)),
         lambda z: _sums_of_sums(False, _map("pow", _MOVING, COUNT)),
     ),
-    **{
-        f"decaying-products{'-last' * last}": (
-            partial(_products, last=last, factor=_number(0.9)),
-            partial(_products, last=last, factor=_MOVING),
-        )
-        for last in (False, True)
-    },
 }
 
 
@@ -245,7 +230,7 @@ def _beside(name: str) -> tuple[str, ...]:
     names = (rule.name for rule in RULES if not rule.name.endswith(f"/{name}"))
     more = _MASKS if name == "ramp-of-part" else ()
     kept = (n for n in names if n != f"incremental/{other}")
-    return (*kept, "algebra/times-one", *more)
+    return (*kept, "algebra/times-one", "algebra/reshape-fewer", *more)
 
 
 SEEN = tuple(

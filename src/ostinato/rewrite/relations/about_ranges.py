@@ -170,8 +170,8 @@ FOLLOWING = (
     ),
     Relation(
         "some_where", {"s": "slice", **_COND, "q": "condition"},
-        "{s} has elements where {c}, and where {q} at the step before, if there is one", (SomeWhere(),),
-        topic="ranges", gate=True, inside=True,
+        "{s} has elements where {c}, and where {q} at the step before, if there is one",
+        (SomeWhere(),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "growing", {"s": "slice"}, "an end of {s} follows the point", topic="ranges", gate=True,

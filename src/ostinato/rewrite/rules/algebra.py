@@ -50,9 +50,18 @@ def _rule(
 _TWO_BESIDE = add(reshape(0, h, w), reshape(0, h, w))  # with axes of size 1 only
 _NEUTRAL = (
     replace(
-        _rule("times-one", "x * 1 = x, and so x / 1 and x ** 1",
-              z, x, either(f, z, x, y), multiplies(f), *_ONE, exact="reassociates"),
-        bits=(scales(f),)),
+        _rule(
+            "times-one",
+            "x * 1 = x, and so x / 1 and x ** 1",
+            z,
+            x,
+            either(f, z, x, y),
+            multiplies(f),
+            *_ONE,
+            exact="reassociates",
+        ),
+        bits=(scales(f),),
+    ),
     _rule(
         "plus-zero",
         "x + 0 = x, and x - 0 = x",

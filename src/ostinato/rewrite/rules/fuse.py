@@ -14,7 +14,8 @@ from ostinato.rewrite.terms import *
 
 k, m, n, q, s, t, w, x, y, z = variables("k m n q s t w x y z")
 
-_law = Family("fuse/", "proofs/test_pointwise.py", "Products with one operand in common read it once.")
+ONCE = "Products with one operand in common read it once."
+_law = Family("fuse/", "proofs/test_pointwise.py", ONCE)
 
 FUSE: tuple[Rule, ...] = (
     _law("parts", "y and z are the first and the last part of [y | z]", w, w,

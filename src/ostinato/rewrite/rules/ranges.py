@@ -83,7 +83,7 @@ RANGES: tuple[Rule, ...] = (
            "the greatest of a window is that of two shorter windows that cover it",
            _DOUBLED, overlapping(d, s, p, a, c), exactly(f, g), exact="zero signs"),
     _range("window-halved",
-           "a window is one of half its steps, another next to it, and for odd ones an element more",
+           "a window is one of half its steps and another next to it, and of odd ones an element",
            case(j, _DOUBLED, map2(g, _DOUBLED, at(d, i, x))),
            halved(d, s, p, a, c, i, j), rounded(f, g), exact="reassociates"),
 )  # fmt: skip

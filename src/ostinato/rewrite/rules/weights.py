@@ -158,10 +158,12 @@ def _beside() -> Iterator[Rule]:
 
 def _views() -> Iterator[Rule]:
     """Weights beside vectors, and terms that are left out where an element says so."""
-    law = "weights with further axes of size 1 step by the same factor"
-    vector = (_DECAY, eq(1, rank(y)), eq(n, size(length(s))), ones(i, h), eq(i, hlen(h)))
-    columns = (reshape(1, cons(n, h), y), reshape(0, h, g), reshape(0, h, u))
-    yield _decay("column", law, *columns, *vector, exact="exact")
+    law = "weights of which axes behind the range are reshaped step by the same factor"
+    one_factor = (ones(k - 1, m), eq(m, shape(g)), eq(i, hlen(h)), ones(i, o))
+    whole = (_DECAY, eq(k, rank(y)), r < k, eq(shape(y), cons(size(length(s)), shape(u))))
+    columns = (reshape(r, h, y), reshape(r, o, g), reshape(r, h, u))
+    yield _decay("reshaped", law, *columns, *whole, *one_factor, not_in(d, hmask(h)),
+                 exact="exact")  # fmt: skip
     law = "where(c[s], w, 0) steps by the factor of w"
     sides = where(sl(d, s, c), y, z), g, where(at(d, a, c), u, part(k, 0, z))
     nothing = (eq(0.0, value(z)), eq(k, rank(z)), axis(z, k, 1), not_in(d, dom(z)))
@@ -242,26 +244,6 @@ def _summed() -> Iterator[Rule]:
         valid="inside the box",
         proof=PROOF,
     )
-    law = "sum_s y[s]^T v[s], y steps by g, = S where S = u^T v + g S one step before"
-    last = "sum_s v[s]^T y[s], y steps by g, = S where S = v^T u + g S one step before"
-    there, vectors = at(d, a, v), (eq(2, rank(y)), eq(1, rank(v)), axis(v, 1, n), axis(y, 1, m))
-    known = (_DECAY, _ENTERS, eq(a, self(d)), *vectors, eq(1, rank(g)), axis(g, 1, 1))
-    steady = (not_in(d, sdom(g)), not_in(d, sdom(u)), not_in(d, sdom(v)))
-    for name, of, left, added in (
-        ("", law, mm(tr(y), sl(d, s, v)), mul(column(m, u), row(n, there))),
-        ("-last", last, mm(tr(sl(d, s, v)), y), mul(column(n, there), row(m, u))),
-    ):
-        yield Rule(
-            name=f"incremental/decaying-products{name}",
-            law=of,
-            reason=ONE_STEP,
-            left=left,
-            right=lin(d, f, row(1, g), added),
-            when=(*known, *steady),
-            exact="distributes",
-            valid="inside the box",
-            proof=PROOF,
-        )
 
 
 WEIGHTS: tuple[Rule, ...] = (
