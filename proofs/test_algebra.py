@@ -16,7 +16,6 @@ RULES = (
     "algebra/square",
     "algebra/twice",
     "algebra/add-neg",
-    "algebra/sub-neg",
     "algebra/neg-sub",
     "algebra/where-same",
     "algebra/where-not",

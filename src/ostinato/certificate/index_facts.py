@@ -14,7 +14,7 @@ from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some,
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Cut, Moves, Places, Repeats, Steps, result_types
+from ostinato.rewrite.relations.meanings import Cut, Listed, Moves, Repeats, Steps, result_types
 
 Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...]
 
@@ -91,7 +91,7 @@ def attribute_rows(
         out[relation] = rows(numbers)
     out["counts"] = [(leaf, numbers.of(size)) for leaf, size in counters]
     out |= {name: list(claim.pairs.items()) for name, claim in saying(Repeats).items()}
-    out |= {name: list(claim.rows) for name, claim in saying(Places).items()}
+    out |= {name: list(claim.rows) for name, claim in saying(Listed).items()}
     out["real_cast"] = [("cast:float32",), ("cast:float64",)]
     out["arithmetic"] = [(fn,) for fn in ("add", "sub", "mul", "div")]
     out["keeps_type"] = [(fn,) for fn, made in result_types().items() if not made]

@@ -216,7 +216,8 @@ LAWS: dict[str, tuple[Built, Built]] = {
 _ORDER_OF = {
     "mul-one": "times-one", "one-mul": "times-one", "div-one": "times-one",
     "add-zero": "plus-zero", "zero-add": "plus-zero", "sub-zero": "plus-zero",
-    "neg-add": "add-neg", "pow-one": "times-one", "neg-neg": "twice", "not-not": "twice",
+    "neg-add": "add-neg", "sub-neg": "add-neg", "pow-one": "times-one",
+    "neg-neg": "twice", "not-not": "twice",
     "factor-first-last": "factor", "factor-last-first": "factor", "factor-left": "factor",
     "factor-right": "factor",
 }  # fmt: skip

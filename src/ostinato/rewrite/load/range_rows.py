@@ -24,7 +24,7 @@ from ostinato.pdg.upper_bound import upper_bound
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
 from ostinato.rewrite.relations import RELATIONS, saying
-from ostinato.rewrite.relations.meanings import Beside, Places, Repeats, Steps
+from ostinato.rewrite.relations.meanings import Beside, Listed, Repeats, Steps
 
 _NAMED = {name: steps for name, steps in saying(Steps).items() if RELATIONS[name].value is None}
 
@@ -37,7 +37,7 @@ def range_rows(tables: Tables, count: int) -> dict[str, list[Row]]:
             found.of(number, attribute)
     return {
         **{name: list(claim.pairs.items()) for name, claim in saying(Repeats).items()},
-        **{name: list(claim.rows) for name, claim in saying(Places).items()},
+        **{name: list(claim.rows) for name, claim in saying(Listed).items()},
         **found.rows,
     }
 

@@ -27,10 +27,10 @@ from ostinato.rewrite.relations.meanings import (
     Fits,
     Keeps,
     Known,
+    Listed,
     Measured,
     Moderate,
     Neighbour,
-    Places,
     Positive,
     Repeats,
     Scalar,
@@ -146,7 +146,7 @@ def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
             setting.bodies[row[column]] = row.term(term)
         case Repeats(fold, function):
             setting.texts[row[function]] = REPEATED[setting.texts[row[fold]]]
-        case Places((fold, *others)):
+        case Listed((fold, *others)):
             known = claim.others(setting.texts[row[fold]])
             setting.texts |= zip((row[name] for name in others), known, strict=True)
         case Cast(column):

@@ -18,9 +18,9 @@ from ostinato.rewrite.relations.meanings import (
     Apart,
     Depends,
     Entering,
+    Listed,
     Nearby,
     Neighbour,
-    Places,
     Repeats,
     Scalar,
 )
@@ -352,10 +352,10 @@ def functions_of(found: Law, name: str) -> list[str]:
     if every:
         return [fn for fn in every[0] if all(fn in names for names in every)]
     for asked in found.rows:
-        for places in asked.claims(Places):
-            if asked[places.columns[0]] == name:
-                return [row[0] for row in places.rows]
-            if name in [asked[column] for column in places.columns]:
+        for listed in asked.claims(Listed):
+            if asked[listed.columns[0]] == name:
+                return [row[0] for row in listed.rows]
+            if name in [asked[column] for column in listed.columns]:
                 return [name]
     if name not in found.folds:
         return [name]

@@ -13,9 +13,9 @@ from ostinato.rewrite.relations.meanings import (
     Finite,
     KeepsType,
     Known,
+    Listed,
     Measured,
     Moderate,
-    Places,
     Positive,
     Repeats,
     Scalar,
@@ -133,6 +133,10 @@ NUMBERS = (
         topic="functions",
     ),
     Relation(
+        "turned", {"f": "function", "g": "function"}, "{f} of x and -y is {g} of x and y",
+        (Listed(("f", "g"), (("add", "sub"), ("sub", "add"))),), topic="functions",
+    ),
+    Relation(
         "adds", {"f": "function"}, "{f} adds or subtracts", (Among("f", ("add", "sub")),),
         topic="functions",
     ),
@@ -144,7 +148,8 @@ NUMBERS = (
     Relation(
         "places", {"f": "fold", "g": "fold", "b": "function", "a": "function"},
         "{f} is where {g} is: an element is not beyond it if {b}, and as far if {a}",
-        (Places(("f", "g", "b", "a")),), topic="folds",
+        (Listed(("f", "g", "b", "a"),
+                (("argmax", "max", "le", "ge"), ("argmin", "min", "ge", "le"))),), topic="folds",
     ),
     Relation(
         "exactly", _JOINS, "the fold {f} repeats {g}, which does not round",

@@ -243,18 +243,15 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """A fold that says where the greatest or the least is, and what finds that step by step."""
+class Listed:
+    """Names of functions and folds that belong together; the first column decides the others."""
 
-    columns: tuple[str, str, str, str]
-    rows: tuple[tuple[str, str, str, str], ...] = (
-        ("argmax", "max", "le", "ge"),
-        ("argmin", "min", "ge", "le"),
-    )
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
-    def others(self, fold: str) -> tuple[str, ...]:
-        """The fold of values, what an element that is not beyond it is, and one that reaches it."""
-        return next(row[1:] for row in self.rows if row[0] == fold)
+    def others(self, first: str) -> tuple[str, ...]:
+        """What belongs to a name of the first column."""
+        return next(row[1:] for row in self.rows if row[0] == first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +362,7 @@ class Closed:
 Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
     | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
-    | KeepsType | Typed | Cast | Repeats | Places | Apart | Neighbour | Elsewhere | Begins
+    | KeepsType | Typed | Cast | Repeats | Listed | Apart | Neighbour | Elsewhere | Begins
     | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends
     | Measured | Wish | Definition | Closed
 )  # fmt: skip

@@ -105,8 +105,8 @@ def _not(condition: Expression) -> Term:
 
 _CANCEL = (
     _rule("twice", "-(-x) = x, and not not x = x", map1(f, map1(f, x)), x, involution(f)),
-    _rule("add-neg", "x + -y = x - y", z, sub(x, y), either("add", z, x, neg(y))),
-    _rule("sub-neg", "x - -y = x + y", sub(x, neg(y)), add(x, y)),
+    _rule("add-neg", "x + -y = x - y, and x - -y = x + y",
+          z, map2(g, x, y), either(f, z, x, neg(y)), turned(f, g)),
     _rule("neg-sub", "-(x - y) = y - x", neg(sub(x, y)), sub(y, x), exact="zero signs"),
     _rule("where-same", "where(c, x, x) = x", where(c, x, x), x, _SAME),
     _rule("where-not", "where(not c, x, y) = where(c, y, x)", where(_not(c), x, y), where(c, y, x)),
