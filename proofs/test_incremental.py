@@ -7,8 +7,7 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
-    "incremental/prefix",
-    "incremental/suffix",
+    "incremental/running",
     "incremental/suffix-sum",
 )
 

@@ -31,4 +31,4 @@ def test_the_switches_print_while_a_program_is_compiled(
     t = ot.dims("t")
     ot.Program(y=ot.input("x", over=t)[: t + 1].sum(0)).compile()
     printed = capsys.readouterr().err
-    assert "incremental/prefix" in printed and "def main(tid, nt" in printed
+    assert "incremental/running" in printed and "def main(tid, nt" in printed

@@ -21,7 +21,7 @@ ASKED = {
     "cache info": "directory",
     "cache clear": "entries",
     "rules list --family incremental": "name",
-    "rules show incremental/prefix": "law",
+    "rules show incremental/running": "law",
     "rules stats FILE": "enodes",
     "explain FILE": "source",
     "doctor": "subject",

@@ -47,7 +47,7 @@ def test_an_unknown_rule_is_an_error(console: Console) -> None:
 
 
 def test_one_rule_is_shown_with_programs_on_which_it_fires_and_not(console: Console) -> None:
-    show_rule("incremental/prefix", None, console)
+    show_rule("incremental/running", None, console)
     assert "fires on\ny[t]  = sum(x[:t+1], axes=-2) " in text(console)
     assert "does not fire on" in text(console)
 
@@ -80,7 +80,7 @@ def test_the_trace_names_the_rules_of_every_kernel(file: str, tmp_path: Path) ->
     found = json.loads((tmp_path / "trace.json").read_text())
     kernels = found["kernels"]
     saved = {rule["rule"]: rule["saved_ns"] for kernel in kernels for rule in kernel["rules"]}
-    assert saved["incremental/prefix"] > 0 and found["extents"] == {"T": 300}
+    assert saved["incremental/running"] > 0 and found["extents"] == {"T": 300}
     assert 0 < kernels[0]["predicted_ns"] <= found["predicted_ns"] < found["written_ns"]
 
 
@@ -103,7 +103,7 @@ def test_without_its_family_a_prefix_sum_costs_more(file: str, tmp_path: Path) -
 def test_the_statistics_count_nodes_rounds_and_matches(file: str, tmp_path: Path) -> None:
     assert asked("stats", file, "--set", "scale=3.0", "--json", str(tmp_path / "stats.json")) == 0
     found = json.loads((tmp_path / "stats.json").read_text())
-    assert found["matches"]["incremental/prefix"] == 1
+    assert found["matches"]["incremental/running"] == 1
     assert 0 < found["classes"] < found["enodes"] < found["rows"][-1]
     assert {"load", "saturate", "extract"} <= found["seconds"].keys()
 

@@ -89,7 +89,7 @@ def test_only_exact_rules_fire() -> None:
     program = ot.Program(total=x[: t + 1].sum(0))
     fired = program.compile(exact=True).explain().rules
     assert {ot.rules.exact()[name].exact for name in fired} == {"exact"}
-    assert "incremental/prefix" in program.compile().explain().rules
+    assert "incremental/running" in program.compile().explain().rules
 
 
 def test_the_functions_with_error_bounds_are_the_ones_the_language_names() -> None:

@@ -56,7 +56,7 @@ def _names_no_zero(rule: Rule, _: str) -> bool:
 
 def _reads_one_point(rule: Rule, _: str) -> bool:
     """Whether no running fold or recurrence stands in the rule, so that ranges are lists."""
-    return not any(op in f"{rule.left} {rule.right}" for op in ("(scan ", "(back ", "(lin "))
+    return not any(op in f"{rule.left} {rule.right}" for op in ("(running ", "(lin "))
 
 
 def _is_of_constant(rule: Rule, change: str) -> bool:
@@ -80,7 +80,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "in the place of 0 lets other values in or keeps some out, for which the law holds too.",
     ),
     Equivalent(
-        r"vectorize/(map1|map2|map3|tr|mv|perm|scan|back|lin|case|cat|at|bcast|gather)|domain/.*",
+        r"vectorize/(map1|map2|map3|tr|mv|perm|running|lin|case|cat|at|bcast|gather)|domain/.*",
         r"without \(= 0 \(& d \(sdom \w\)\)\)",
         "(sl d s y) stacks the values of y, so it has a value only if y has one shape on s. These "
         "operators give each operand's axes to the result, in some order; an axis that is joined "

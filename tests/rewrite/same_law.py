@@ -326,7 +326,7 @@ def asks_of_the_tile(rule: Rule, _: str) -> bool:
 
     def of_tile(tree: Tree) -> Tree:
         match tree:
-            case ("scan", '"max"', "c", inner):
+            case ("running", '"max"', "c", 0, inner):
                 return inner
             case _:
                 return tree

@@ -11,8 +11,8 @@ from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.registry import every_rule
 
 FALSE: dict[str, tuple[str, dict[str, Any]]] = {
-    "a running sum adds in another order": ("incremental/prefix", {"exact": "exact"}),
-    "so does a sum backwards": ("incremental/suffix", {"exact": "zero signs"}),
+    "a running sum adds in another order": ("incremental/running", {"exact": "exact"}),
+    "so does a sum backwards": ("incremental/suffix-sum", {"exact": "zero signs"}),
     "a running fold is anything outside": (
         "incremental/safe-sum-of-powers",
         {"valid": "everywhere"},

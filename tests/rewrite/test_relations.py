@@ -101,8 +101,8 @@ def test_a_rule_says_its_facts_in_words() -> None:
         == "q is s read at d = a, a constant further"
     )
     assert in_words(("=", 0, ("&", "d", ("dom", "x")))) == ""
-    shown = str(every_rule()["incremental/prefix"])
-    assert "\n  when  prefix(d, s)    s is 0 : d + 1\n" in shown
+    shown = str(every_rule()["incremental/running"])
+    assert "\n  when  nearby(d, s, i, a, c)    s is 0 : d + 1, or d : the end if i; a is" in shown
     assert "\n  exact if  exactly(f, g)    the fold f repeats g, which does not round\n" in shown
 
 

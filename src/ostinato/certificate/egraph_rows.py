@@ -331,7 +331,7 @@ def _node_term(rows: Rows, node: Node, args: Sequence[int]) -> int:
         case Case(cond):
             return rows.term("case", n.of(cond), *args)
         case Scan(fn, dim, reverse):
-            return rows.term("back" if reverse else "scan", fn, n.bit(dim), *args)
+            return rows.term("running", fn, n.bit(dim), int(reverse), *args)
         case Linear(dim, reverse):
             return rows.term("lin", n.bit(dim), int(reverse), *args)
         case other:

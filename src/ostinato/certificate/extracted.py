@@ -178,8 +178,8 @@ def _node(term: Term, args: list[Node], source: Pdg, normal: _Normal) -> Node:
             return build.along(str(f[0]), args, -cast(int, f[1]), cast(Expr, f[2]))
         case "case":
             return build.case(cast(Cond, f[0]), args[0], args[1])
-        case "scan" | "back":
-            return build.scan(str(f[0]), args[0], cast(Dim, f[1]), op == "back")
+        case "running":
+            return build.scan(str(f[0]), args[0], cast(Dim, f[1]), bool(f[2]))
         case "lin":
             return build.linear(args[0], args[1], cast(Dim, f[0]), bool(f[1]))
         case "part" | "cut":

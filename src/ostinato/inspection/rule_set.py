@@ -38,7 +38,7 @@ class RuleSet(registry.RuleSet):
     >>> import ostinato as ot
     >>> t = ot.dims("t")
     >>> program = ot.Program(total=ot.input("x", over=t)[: t + 1].sum(0))
-    >>> ot.rules.stats(program).matches["incremental/prefix"]
+    >>> ot.rules.stats(program).matches["incremental/running"]
     1
     >>> round(ot.rules.ablate(program, "incremental").ablations[0].ratio) > 1
     True

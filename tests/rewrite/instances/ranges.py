@@ -43,8 +43,10 @@ def _coming(steps: int) -> Range:
 
 _EXACT, _ROUNDED, _ALL = ("max", "any"), ("sum", "prod"), ("max", "any", "sum", "prod")
 _SHAPES: dict[str, tuple[tuple[Range, ...], tuple[str, ...]]] = {
-    "prefix": (((0, _HERE + 1),), ("sum", "prod", "max", "min", "any", "all")),
-    "suffix": (((_HERE, _END),), _ALL),
+    "running": (
+        ((0, _HERE + 1), (_HERE, _END)),
+        ("sum", "prod", "max", "min", "any", "all"),
+    ),
     "range-elsewhere": (
         (
             *((0, _HERE // 2 + 1), (0, minimum(_HERE + 2, _END)), (0, _HERE), (0, _HERE - 1)),

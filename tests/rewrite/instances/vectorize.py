@@ -114,12 +114,8 @@ def _at(z: Sizes, over: Dims) -> Node:
     return at(tensor("x", (z.k,), (B, *over)), B, expr(B) - 1)
 
 
-def _scan(z: Sizes, over: Dims) -> Node:
+def _running(z: Sizes, over: Dims) -> Node:
     return scan("sum", tensor("x", (z.k,), (B, *over)), B)
-
-
-def _back(z: Sizes, over: Dims) -> Node:
-    return scan("max", tensor("x", (z.k,), (B, *over)), B, True)
 
 
 def _lin(z: Sizes, over: Dims) -> Node:
@@ -144,8 +140,7 @@ OPERATORS: dict[str, Callable[[Sizes, Dims], Node]] = {
     "along2": _along2,
     "case": _case,
     "at": _at,
-    "scan": _scan,
-    "back": _back,
+    "running": _running,
     "lin": _lin,
 }
 
@@ -177,7 +172,12 @@ def sum_over_an_axis_whose_size_varies(z: Sizes) -> Node:
     return all_of(reduce_node("sum", later, [-2]), T)
 
 
-@silent("vectorize/at", "vectorize/scan", "vectorize/lin")
+@fires("vectorize/running")
+def running_maximum_from_the_end_at_every_t(z: Sizes) -> Node:
+    return all_of(scan("max", tensor("x", (z.k,), (B, T)), B, True), T)
+
+
+@silent("vectorize/at", "vectorize/running", "vectorize/lin")
 def operators_along_the_sliced_dimension(z: Sizes) -> tuple[Node, ...]:
     x = tensor("x", (z.k,), (T,))
     steady = linear(tensor("g", (1,), (B,)), tensor("y", (z.k,)), T, False)

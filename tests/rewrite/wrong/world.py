@@ -184,7 +184,7 @@ class World:
             case "case":
                 holds = self.conditions[str(fields[0])](point)
                 return self.value(fields[1] if holds else fields[2], point)
-            case "at" | "sl" | "scan" | "back" | "lin":
+            case "at" | "sl" | "running" | "lin":
                 return self._of_time(str(op), fields, point)
             case _:
                 letters = SIGNATURE[str(op)]
@@ -201,8 +201,8 @@ class World:
                 rows = [self.value(x, {**point, self.dim(d): k}) for k in steps]
                 like = self.value(x, point) if not rows else rows[0]
                 return np.stack(rows) if rows else np.zeros((0, *like.shape), like.dtype)
-            case (("scan" | "back"), [fn, d, x]):
-                rows = self._steps(self.dim(d), op == "back", x, point)
+            case "running", [fn, d, flag, x]:
+                rows = self._steps(self.dim(d), bool(self.number(flag)), x, point)
                 name, like = self.text(fn), rows[0]
                 unit = np.full(
                     like.shape, fold_unit(name, cast(Dtype, like.dtype.name)), like.dtype

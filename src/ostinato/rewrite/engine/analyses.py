@@ -77,8 +77,7 @@ OPERATORS: dict[str, Operator] = {
     "case": Operator("h0"),
     "at": Operator("(shape_at h0 f0 f1)", moves=True),
     "sl": Operator("(cons (size n) h0)", "(= n (length f1)) (= 0 (& f0 (hmask h0)))", moves=True),
-    "scan": Operator("h0"),
-    "back": Operator("h0"),
+    "running": Operator("h0"),
     "lin": Operator("(repeated h0 h1)", like=1),
 }  # all that rules make: the others are loaded with what is known of them
 
@@ -255,7 +254,7 @@ def _rule(name: str, facts: str, action: str) -> str:
 def _types(op: str, term: str, like: str) -> list[str]:
     """The type of an operator is that of an operand, or what its function gives."""
     typed = f"{term} (= e (dtype {like}))"
-    if SIGNATURE[op][0] != "S" or op in ("scan", "back"):  # no position is a running fold
+    if SIGNATURE[op][0] != "S" or op == "running":  # no position is a running fold
         return [_rule(f"dtype/{op}", typed, "(set (dtype l) e)")]
     return [
         _rule(f"dtype/{op}-kept", f"{typed} (keeps_type f0)", "(set (dtype l) e)"),

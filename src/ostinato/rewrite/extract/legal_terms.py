@@ -75,7 +75,7 @@ class Context:
         """How an operator reads its operand along the carried dimensions."""
         if not self.chain:
             return STILL
-        key = (op, (*(fields[:3] if op == "lin" else fields[:2]), operand_dom))
+        key = (op, (*(fields[:3] if op in ("lin", "running") else fields[:2]), operand_dom))
         found = self._moves.get(key)
         if found is None:
             found = self._moves[key] = self._moves_of(op, fields, operand_dom)
@@ -103,10 +103,8 @@ class Context:
             case "at" | "sl":
                 bit = int(f[0])
                 return [(bit, distance(tables.index(int(f[1])), tables.dims_in(bit)[0]))]
-            case "scan":
-                return [(int(f[1]), PAST)]
-            case "back":
-                return [(int(f[1]), FUTURE)]
+            case "running":
+                return [(int(f[1]), FUTURE if int(f[2]) else PAST)]
             case "lin":
                 return [(int(f[0]), FUTURE if int(f[1]) else PAST)]
             case "look":

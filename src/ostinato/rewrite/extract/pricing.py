@@ -139,7 +139,7 @@ class Pricing:
             return once + self._product(cls, node, trips)
         steps = trips * self._cost.wide(self._dtype(cls))
         out = self._padded(sizes.numel(cls))
-        if op in ("scan", "back", "lin"):
+        if op in ("running", "lin"):
             steps *= 2 * out * self._cost.element_ns()
             return once + Cost(arithmetic=steps, serial=trips * profile.serial_ns)
         if op == "red":

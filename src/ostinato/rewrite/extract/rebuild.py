@@ -169,8 +169,8 @@ def computed(enode: ENode, args: list[Node], tables: Tables) -> Node | None:
             return build.case(tables.condition(int(f[0])), args[0], args[1])
         case "look":
             return build.read(args[0], tables.reading(int(f[0])))
-        case "scan" | "back":
-            return build.scan(str(f[0]), args[0], tables.dims_in(int(f[1]))[0], op == "back")
+        case "running":
+            return build.scan(str(f[0]), args[0], tables.dims_in(int(f[1]))[0], bool(f[2]))
         case "lin":
             return build.linear(args[0], args[1], tables.dims_in(int(f[0]))[0], bool(f[1]))
         case _:

@@ -101,7 +101,7 @@ class Sizes:
         op, f = node.op, node.fields
         first = kids[0]
         match op:
-            case "map1" | "at" | "scan" | "back" | "case":
+            case "map1" | "at" | "running" | "case":
                 return first
             case "map2" | "map3" | "lin":
                 return tuple(map(max, *kids))

@@ -245,7 +245,7 @@ def _fields(loaded: Loaded, node: Node) -> tuple[str, tuple[int | str, ...]]:
         case Case(cond):
             return "case", (tables.id(cond),)
         case Scan(fn, dim, reverse):
-            return ("back" if reverse else "scan"), (fn, tables.bit(dim))
+            return "running", (fn, tables.bit(dim), int(reverse))
         case Linear(dim, reverse):
             return "lin", (tables.bit(dim), int(reverse))
         case Read() | Concat():

@@ -25,7 +25,7 @@ from ostinato.rewrite.terms.signature import SIGNATURE
 
 ARITHMETIC = frozenset(('"add"', '"sub"', '"mul"', '"div"'))
 _KEEPS_TYPE = frozenset(
-    ("at", "sl", "part", "cut", "reshape", "bcast", "mv", "tr", "perm", "scan", "back")
+    ("at", "sl", "part", "cut", "reshape", "bcast", "mv", "tr", "perm", "running")
 )
 
 

@@ -51,12 +51,12 @@ def by_induction(
 
     left, (setting, point) = meaning.of(sides[0]), (meaning.setting, meaning.setting.point())
     match sides[1]:
-        case ("scan", '"sum"', name, x):
+        case ("running", '"sum"', name, flag, x) if not meaning.number(flag):
             dim = meaning.dim(name)
             before, here = left.at(point.moved(dim, point[dim] - 1), element), point[dim]
             entering = meaning.of(x).at(point, element)
             return never_negative(here) and follows(left.at(point, element), before, entering)
-        case ("back", '"sum"', name, x) if setting.inside:
+        case ("running", '"sum"', name, _, x) if setting.inside:
             dim = meaning.dim(name)
             after = left.at(point.moved(dim, point[dim] + 1), element)
             entering = meaning.of(x).at(point, element)

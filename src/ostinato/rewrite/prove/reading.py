@@ -49,6 +49,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "gather": ("axis",),
     "along1": ("axis",),
     "along2": ("axis",),
+    "running": ("flag",),
     "lin": ("flag",),
 }
 _BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "along2", "bcast", "lin"))
@@ -174,7 +175,7 @@ def _classify(out: Law, tree: Tree, repeats: bool = False) -> None:
             use = next(uses) if letter == "N" else letter
             if isinstance(part, str) and not part.startswith('"'):
                 out.kinds.setdefault(part, use)
-                if letter == "S" and op in ("red", "scan", "back"):
+                if letter == "S" and op in ("red", "running"):
                     out.folds.add(part)
                 if letter == "T" and repeats:
                     out.thin.add(part)

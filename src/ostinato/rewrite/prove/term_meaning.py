@@ -125,7 +125,7 @@ class Meaning:
                 return self._axis_operator(op, fields)
             case "case":
                 return self._case(str(fields[0]), self.of(fields[1]), self.of(fields[2]))
-            case "at" | "sl" | "scan" | "back" | "lin":
+            case "at" | "sl" | "running" | "lin":
                 return self._dim_operator(op, fields)
             case "leaf" if (found := self._index(str(fields[0]))) is not None:
                 return found
@@ -394,15 +394,19 @@ class Meaning:
                 return self._read(self.dim(dim), str(index), self.of(x))
             case "sl", dim, index, x:
                 return self._history(self.dim(dim), str(index), self.of(x))
-            case ("scan" | "back") as op, fn, dim, x:
-                return self._scan(self.text(fn), self.dim(dim), self.of(x), op == "back")
+            case "running", fn, dim, flag, x:
+                reverse = self._is_reverse(flag)
+                return self._scan(self.text(fn), self.dim(dim), self.of(x), reverse)
             case _, dim, flag, g, a:
-                reverse = self.number(flag)
-                if reverse not in (0, 1):
-                    raise Misfit(f"{reverse} says neither forwards nor in reverse")
-                return self._linear(self.dim(dim), bool(reverse), self.of(g), self.of(a))
+                return self._linear(self.dim(dim), self._is_reverse(flag), self.of(g), self.of(a))
             case _:
                 raise Unsupported(op)
+
+    def _is_reverse(self, flag: Tree) -> bool:
+        reverse = self.number(flag)
+        if reverse not in (0, 1):
+            raise Misfit(f"{reverse} says neither forwards nor in reverse")
+        return bool(reverse)
 
     def dim(self, tree: Tree) -> str:
         if tree not in self.setting.dims:

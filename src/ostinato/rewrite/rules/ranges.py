@@ -50,20 +50,15 @@ def _range(
     )
 
 
-def _running(name: str, law: str, right: Term, relation: Fact) -> Rule:
-    """A fold over all that was seen, or is to come, of which those that do not round are exact."""
-    return _range(name, law, right, relation, repeats(f, g), reason=ONE_STEP,
-                  exact="reassociates", bits=(exactly(f, g),))  # fmt: skip
-
-
 _NOTHING = (eq(e, dtype(LHS)), empty(f, e, u), eq(h, shape(LHS)), eq(r, rank(LHS)), ones(r, k))
 _HALF = red(f, m, sl(d, p, x))
 _DOUBLED = case(c, map2(g, _HALF, at(d, a, _HALF)), _HALF)
 
 RANGES: tuple[Rule, ...] = (
-    _running("prefix", "fold(x[0 : d + 1]) = scan(fold, x, d)", scan(f, d, x), prefix(d, s)),
-    _running("suffix", "fold(x[d : D]) = scan(fold, x, d) from D - 1 backwards", back(f, d, x),
-             suffix(d, s)),
+    _range("running",
+           "fold(x[0 : d + 1]) = scan(fold, x, d), and that of x[d : D] = scan backwards",
+           running(f, d, i, x), nearby(d, s, i, a, c), repeats(f, g), reason=ONE_STEP,
+           exact="reassociates", bits=(exactly(f, g),)),
     Rule(
         name="incremental/suffix-sum",
         law="sum(x[d : D]) = y where y[d] = x[d] + y[d + 1]",

@@ -82,7 +82,7 @@ LHS = Variable("lhs")  # the left side, in facts
 leaf, rec, map1, map2, map3, red, mm, tr, mv = operators("leaf rec map1 map2 map3 red mm tr mv")
 perm, reshape, bcast, cat, part, cut = operators("perm reshape bcast cat part cut")
 gather, along1, along2, case, at, sl = operators("gather along1 along2 case at sl")
-look, scan, back, lin = operators("look scan back lin")
+look, running, lin = operators("look running lin")
 nil, cons, size, times = operators("nil cons size times")
 
 # The functions that analyses know of terms, shapes, indices and slices.
@@ -126,6 +126,16 @@ filled, raw_filled, keeps_type, makes = relations("filled raw_filled keeps_type 
 def host(number: Number, *operands: Operand) -> Term:
     """A call of Python with some operands."""
     return made(f"host{len(operands)}", number, *operands)
+
+
+def scan(fold: Operand, d: Operand, x: Operand) -> Term:
+    """The fold of all steps up to the point."""
+    return running(fold, d, 0, x)
+
+
+def back(fold: Operand, d: Operand, x: Operand) -> Term:
+    """The fold of all steps from the point on."""
+    return running(fold, d, 1, x)
 
 
 # Elementwise functions that many laws name.

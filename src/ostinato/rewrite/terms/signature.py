@@ -60,8 +60,7 @@ SIGNATURE: dict[str, str] = {
     "at": "DAT",
     "sl": "DAT",
     "look": "AT",
-    "scan": "SDT",
-    "back": "SDT",
+    "running": "SDNT",
     "lin": "DNTT",
 }
 
