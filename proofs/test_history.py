@@ -31,7 +31,6 @@ RULES = (
     "incremental/read-inside",
     "incremental/transpose-inside",
     "incremental/transpose-moves",
-    "incremental/fold-inside",
     "incremental/projection-of-merged-rows-3",
     "incremental/projection-of-merged-rows-4",
     "incremental/projection",

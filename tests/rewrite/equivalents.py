@@ -314,11 +314,6 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "The law is about y with the axes n0, n1, .. and a, whatever y is made of.",
     ),
     Equivalent(
-        r"incremental/fold-beside", r"without \(< p k\)",
-        "k is the first axis, so p is k or below. For p = k nothing moves on the left side; all "
-        "axes of the mask are below, so u = v, and nothing moves on the right side.",
-    ),
-    Equivalent(
         r"incremental/sliding-.*of-vectors.*", r"without \(= ns \(length s\)\)",
         "A reshape keeps the number of elements: the column of ns elements is made of one for each "
         "step of s, so ns is the length of s.",

@@ -310,12 +310,12 @@ def ranges_times_a_weight_per_point(z: Sizes) -> tuple[Node, ...]:
     return tuple(map_node("mul", list(pair)) for pair in pairs)
 
 
-@fires("incremental/fold-inside")
+@fires("incremental/fold-beside", beside=KNOWN)
 def sum_of_each_row_so_far(z: Sizes) -> Node:
     return reduce_node("sum", until_now(rows(z)), [-1])
 
 
-@silent("incremental/fold-inside", "incremental/fold-beside", beside=TURNED)
+@silent("incremental/fold-beside", beside=TURNED)
 def sums_over_the_range(z: Sizes) -> tuple[Node, ...]:
     past = until_now(rows(z))
     beside = reduce_node("sum", turned(_matrices(z, until_now)), [-2])

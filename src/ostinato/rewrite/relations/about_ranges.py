@@ -125,6 +125,7 @@ KEPT = (
     Relation(
         "opposite", {"x": "term", "y": "term"}, "{y} holds where {x} does not",
         (Equal("y", ("map1", '"not"', "x")),), topic="ranges of masks", gate=True,
+        opened_by="neighbour",
     ),
 )  # fmt: skip
 ORDERS = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.rule import Exactness, Phase, Rule
+from ostinato.rewrite.engine.rule import Phase, Rule
 from ostinato.rewrite.terms import *
 
 PROOF = "proofs/test_affine.py"
@@ -41,14 +41,7 @@ def _noted(name: str, law: str, phase: Phase, *when: Fact, of: tuple[Variable, .
     )
 
 
-def _form(
-    name: str,
-    law: str,
-    found: Fact,
-    right: Term,
-    *when: Fact,
-    exact: Exactness = "reassociates",
-) -> Rule:
+def _form(name: str, law: str, found: Fact, right: Term, *when: Fact) -> Rule:
     """A factor in one form; ``found`` says what it is."""
     return Rule(
         name=f"affine/{name}",
@@ -57,7 +50,7 @@ def _form(
         left=x,
         right=right,
         when=(found, factor(e, x), *when),
-        exact=exact,
+        exact="reassociates",
         proof=PROOF,
     )
 
@@ -76,9 +69,6 @@ def _or_nothing(x: Expression) -> Term:
 
 def _choices() -> Iterator[Rule]:
     """A choice between a value and nothing, which may stand on either side."""
-    law = "where(c, x, y) = where(not c, y, x)"
-    yield _form("other-side", law, eq(x, where(c, y, v)), where(map1("not", c), v, y),
-                exact="exact")  # fmt: skip
     law = "w where(c, y, 0) = where(c, w y, 0)"
     around = either("mul", x, w, _or_nothing(y))
     yield _form("product-around-choice", law, around, _or_nothing(mul(w, y)), _NO_VALUE, _BOUNDED)
@@ -110,6 +100,16 @@ FACTORS: tuple[Rule, ...] = (
            "spread", eq(x, map2(f, y, w)), factor(e, x), arithmetic(f), of=(y, w)),
     _masked("mask", "b", _TRUTH, where(b, w, _NOTHING)),
     _masked("unmask", "1 - b", sub(u, _TRUTH), where(b, _NOTHING, w), *_ONE),
+    Rule(
+        name="affine/other-side",
+        law="a choice in a step may be made by the opposite",
+        reason=ONE_FORM,
+        left=x,
+        right=x,
+        when=(eq(x, where(c, y, v)), factor(e, x)),
+        also=(opposite(c, map1("not", c)),),
+        proof=PROOF,
+    ),
     *_choices(),
     *_commons(),
 )  # fmt: skip

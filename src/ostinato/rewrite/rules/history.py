@@ -182,28 +182,11 @@ _AXES = (
 )  # fmt: skip
 
 _FOLDS = (
-    Rule(
-        name="incremental/fold-inside",
-        law="fold over other axes of x[lo:hi] = fold(x)[lo:hi]",
-        reason=ONCE,
-        left=red(f, m, sl(d, s, x)),
-        right=sl(d, s, red(f, m, x)),
-        when=(growing(s), _inner(x), eq(0, m & (1 << rank(x)))),
-        proof=PROOF,
-    ),
-    _rule(
-        "fold-beside",
-        "fold over axes around a range that grows = the range of folds",
-        red(f, m, _X),
-        _held(red(f, m & low | (m >> 1) & ~low, x), k - u, p - v),
-        p < k,
-        eq(0, m & (1 << (p - 1))),
-        eq(low, (1 << (p - 1)) - 1),
-        *popcount(u, m),
-        *popcount(v, m & low),
-        proof=MASKS,
-    ),
-)
+    _rule("fold-beside", "fold over other axes of x[lo:hi] = fold(x)[lo:hi]",
+          red(f, m, _X), _held(red(f, m & low | (m >> 1) & ~low, x), k - u, p - v),
+          eq(0, m & (1 << (p - 1))), eq(low, (1 << (p - 1)) - 1),
+          *popcount(u, m), *popcount(v, m & low), proof=MASKS),
+)  # fmt: skip
 
 
 def _merged_rows(count: int) -> Rule:
