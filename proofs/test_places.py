@@ -5,7 +5,11 @@ from proofs.verdicts import decided
 
 from ostinato.rewrite.registry import every_rule
 
-RULES = ("incremental/prefix-place", "incremental/suffix-place")
+RULES = (
+    "incremental/last-in-order",
+    "incremental/prefix-place",
+    "incremental/suffix-place",
+)
 
 
 @pytest.mark.parametrize("name", RULES)

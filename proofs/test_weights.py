@@ -25,7 +25,6 @@ RULES = (
     "incremental/decay-reshaped",
     "incremental/decay-where",
     "incremental/decay-chain",
-    "incremental/decay-chain-before",
     "incremental/decay-chain-from-one",
     "incremental/decaying-sum",
     "incremental/decaying-sum-from-here",

@@ -376,7 +376,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "y repeats in it as that of u, and of g, does in what is said of it.",
     ),
     Equivalent(
-        r"incremental/decay-chain(-before)?", r"without \(= 0 \(& d \(sdom g\)\)\)",
+        r"incremental/decay-chain", r"without \(= 0 \(& d \(sdom g\)\)\)",
         "The slice of g from d to the end stands in the rule at every point: it has a value only "
         "if g has one shape at all of its steps, and every step is in one of these slices, or all "
         "but the last one: behind it there is no step, so the decay says nothing there.",

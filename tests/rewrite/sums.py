@@ -128,6 +128,7 @@ ELEMENTS: dict[str, Make] = {
     "the last of a softmax": lambda b, t, x: ot.softmax(x[b, : t + 1], 0)[b, t, -1],
     "the first of a softmax": lambda b, t, x: ot.softmax(x[b, : t + 1], 0)[b, t, 0],
     "the first of a softmax to come": lambda b, t, x: ot.softmax(x[b, t:], 0)[b, t, 0],
+    "the last of a sort": lambda b, t, x: ot.sort(x[b, : t + 1], 0)[b, t, -1],
     "the last of a log softmax": lambda b, t, x: ot.log_softmax(x[b, : t + 1], 0)[b, t, -1],
 }
 
@@ -198,7 +199,6 @@ GAPS: dict[str, Callable[[], ot.Program]] = {
     "from the half on": lambda: whole(
         lambda s, t, x: ot.where((2 * s >= t) & (s <= t), x, 0.0).sum(0)
     ),
-    "the last of a sort": lambda: points(lambda b, t, x: ot.sort(x[b, : t + 1], 0)[b, t, -1]),
     "a variance without a mean": lambda: past(
         lambda k, x, t: (0.9**k * (x - (0.9**k * x).sum(0)) ** 2.0).sum(0)
     ),

@@ -54,7 +54,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Among, Steps
+from ostinato.rewrite.relations.meanings import Among, AsMany, Steps
 
 _INT32, _ONE, _HELD = Interval(-(2**31), 2**31 - 1), expr(1), 2**24
 Known = Expr | Cond
@@ -324,6 +324,13 @@ def _lags(
 ) -> None:
     """Ranges that one step enters at every point, and what rises evenly with the lag in them."""
     kinds = [steps for steps in saying(Steps).values() if steps.gains]
+    for name, claim in saying(AsMany).items():
+        for dim, pair in itertools.product(numbers.dims, claim.ranges):
+            ends = (each.ends(expr(0), expr(dim), expr(dim.extent)) for each in pair)
+            parts = [Slice(*each) for each in ends]
+            if all(part in numbers.known for part in parts):
+                cells = numbers.bit(dim), *map(numbers.of, parts)
+                out.setdefault(name, []).append(cells)
     for dim, steps in itertools.product(numbers.dims, kinds):
         lo, hi = steps.ends(expr(0), expr(dim), expr(dim.extent))
         if Slice(lo, hi) not in numbers.known:

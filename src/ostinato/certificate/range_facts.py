@@ -233,6 +233,12 @@ def _alone(numbers: Numbers) -> list[Row]:
     return [(numbers.of(each), numbers.of(each.lo)) for each in known]
 
 
+def _ends(numbers: Numbers) -> list[Row]:
+    """Sizes, and the last of so many positions, where it is asked for."""
+    last = [(size, at) for size, at in numbers.asked if at == size - 1 and is_position(at, size)]
+    return [(numbers.of(size), numbers.of(at)) for size, at in last]
+
+
 def _elements(numbers: Numbers) -> list[tuple[Slice, Slice]]:
     """Ranges with those of their positions that are asked for alone."""
     asked = [(size, at) for size, at in numbers.asked if is_position(at, size)]
@@ -274,6 +280,7 @@ def _final(numbers: Numbers) -> list[Row]:
 RANGES: Ranges = {
     "tiled": _tiled,
     "alone": _alone,
+    "end": _ends,
     "section": _section,
     "piece": _pieces,
     "final": _final,

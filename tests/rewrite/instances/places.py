@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ostinato.pdg.build import reduce_node
+from ostinato.pdg.build import along, gather, part, reduce_node
 from ostinato.pdg.index import ExprLike, expr
 from ostinato.pdg.node import Pdg
 from tests.rewrite.instances.incremental import ranged, rows
@@ -17,27 +17,45 @@ _RANGES: dict[str, tuple[ExprLike, ExprLike]] = {
 }
 
 
-def _place(z: Sizes, fold: str, part: str) -> Pdg:
-    return program(reduce_node(fold, ranged(rows(z), *_RANGES[part]), [-2]))
+def _place(z: Sizes, fold: str, side: str) -> Pdg:
+    return program(reduce_node(fold, ranged(rows(z), *_RANGES[side]), [-2]))
 
 
-def _elsewhere(z: Sizes, fold: str, part: str) -> Pdg:
+def _elsewhere(z: Sizes, fold: str, side: str) -> Pdg:
     """Places along the other axis, in the other range, and of a value without t."""
-    (other,) = _RANGES.keys() - {part}
+    (other,) = _RANGES.keys() - {side}
     return program(
-        reduce_node(fold, ranged(rows(z), *_RANGES[part]), [-1]),
+        reduce_node(fold, ranged(rows(z), *_RANGES[side]), [-1]),
         reduce_node(fold, ranged(rows(z), *_RANGES[other]), [-2]),
-        reduce_node(fold, ranged(tensor("w", (z.k,)), *_RANGES[part]), [-2]),
+        reduce_node(fold, ranged(tensor("w", (z.k,)), *_RANGES[side]), [-2]),
     )
 
+
+_LAST = ("incremental/last-in-order",)
+
+
+def _in_order(z: Sizes, place: ExprLike, by: str = "argsort", other: bool = False) -> Pdg:
+    """An element of a range in order; ``other``: in the order of another range."""
+    x = ranged(rows(z), 0, _HERE + 1)
+    order = along(by, [ranged(rows(z, "y"), 0, _HERE + 1) if other else x], -2)
+    found = order if by == "max" else gather(x, order, -2)
+    return program(part(found, -2, expr(place)))
+
+
+IN_ORDER = (
+    Instance("the last in order", partial(_in_order, place=_HERE), _LAST),
+    Instance("the first in order", partial(_in_order, place=0), idle=_LAST),
+    Instance("the last running maximum", partial(_in_order, place=_HERE, by="max"), idle=_LAST),
+    Instance("the last in another order", partial(_in_order, place=_HERE, other=True), idle=_LAST),
+)
 
 PLACES = tuple(
     found
     for fold in ("argmax", "argmin")
-    for part in _RANGES
-    for rule in (f"incremental/{part}-place",)
+    for side in _RANGES
+    for rule in (f"incremental/{side}-place",)
     for found in (
-        Instance(f"{fold} of a {part}", partial(_place, fold=fold, part=part), (rule,)),
-        Instance(f"{fold} of no {part}", partial(_elsewhere, fold=fold, part=part), idle=(rule,)),
+        Instance(f"{fold} of a {side}", partial(_place, fold=fold, side=side), (rule,)),
+        Instance(f"{fold} of no {side}", partial(_elsewhere, fold=fold, side=side), idle=(rule,)),
     )
 )

@@ -192,7 +192,7 @@ _MADE: dict[str, tuple[Make, Make]] = {
         lambda z: _chain(0, 0),
         lambda z: (along("prod", [_X], -1), along("sum", [_Y], -1)),
     ),
-    "decay-chain-before": (
+    "decay-chain before": (
         lambda z: (_chain(0, -1), *_LATER_ONES),
         lambda z: (along("prod", [_LATER_ONES[1]], -1), *_LATER_ONES),
     ),

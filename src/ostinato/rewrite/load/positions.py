@@ -8,6 +8,7 @@ their indices are spelled. Nothing is said of integers that could leave their ty
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -36,7 +37,7 @@ from ostinato.pdg.node import (
 )
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Steps
+from ostinato.rewrite.relations.meanings import AsMany, Steps
 
 _INT32 = Interval(-(2**31), 2**31 - 1)
 
@@ -216,6 +217,12 @@ def add_lags(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
 def _add_ranges(loaded: Loaded, ranges: Sequence[Range]) -> None:
     """What enters ranges, and where those are empty that do not hold the point."""
     tables = loaded.tables
+    for name, claim in saying(AsMany).items():
+        for dim, pair in itertools.product(tables.dims, claim.ranges):
+            ends = (each.ends(expr(0), expr(dim), expr(dim.extent)) for each in pair)
+            parts = [Slice(*each) for each in ends]
+            if all(part in tables.attributes for part in parts):
+                loaded.row(name, tables.bit(dim), *map(tables.id, parts))
     for part in ranges:
         bit, number = tables.bit(part.dim), tables.id(part.part)
         loaded.row("enters", bit, number, tables.id(part.enters), int(not part.is_past))

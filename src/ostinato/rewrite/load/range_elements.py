@@ -20,13 +20,16 @@ def element_rows(tables: Tables, nodes: Iterable[Node]) -> dict[str, list[Row]]:
     asked = dict.fromkeys(pair for node in known for pair in _elements(node))
     lengths = {size for size, _ in asked}
     ranges = dict.fromkeys(part for node in known for part in _ranges(node))
-    out: dict[str, dict[Row, None]] = {"alone": {}, "section": {}, "piece": {}}
+    out: dict[str, dict[Row, None]] = {"alone": {}, "section": {}, "piece": {}, "end": {}}
 
     def alone(at: Expr) -> int:
         part = tables.id(Slice(at, at + 1))
         out["alone"][part, tables.id(at)] = None
         return part
 
+    for size, at in asked:
+        if at == size - 1:
+            out["end"][tables.id(size), tables.id(at)] = None
     for part in ranges if lengths else ():
         for size, at in asked:
             if size == part.size:

@@ -193,6 +193,7 @@ def settings(found: Law) -> Iterator[Setting]:
 
     def possible(plain: Setting) -> Iterator[Setting]:
         plain.inside = found.rule.valid == "inside the box"
+        plain.signs = found.rule.exact == "exact"
         for setting in situations(found, plain):
             try:
                 with Meaning(setting, {}) as meaning:

@@ -162,6 +162,7 @@ class Setting:
     )  # a truth value, its axis, and the parts that it keeps
     unwrapped: set[str] = field(default_factory=lambda: set())
     inside: bool = False  # coordinates lie inside the box
+    signs: bool = False  # zeros of either sign are two values
     frozen: bool = False  # the left side is read: sizes may no longer be taken as equal
 
     def __post_init__(self) -> None:
@@ -351,6 +352,8 @@ class Setting:
                 return point[dim] + poly(Var(f"{name}.by"))
             case ("last", dim):
                 return self.extent(dim) - 1
+            case ("end of", size):
+                return self.size(self.sizes.setdefault(size, Size(size)), point) - 1
             case ("offset", dim):
                 return point[dim] + self.offsets[name]
             case (("next step" | "step before") as what, dim):

@@ -16,6 +16,7 @@ from ostinato.rewrite.relations.meanings import (
     EXTENT,
     HERE,
     START,
+    AsMany,
     Beside,
     Claim,
     Elsewhere,
@@ -112,6 +113,12 @@ def _enters(row: Row, kind: str, case: Setting, here: set[str]) -> bool:
                 fits = case.numbers.get(row["f"], backwards) == backwards
                 if not fits or row["a"] in here and not is_own:
                     return False
+            case AsMany(pairs):
+                found = [other for of, other in pairs if of == STEPS[kind]]
+                names = [name for name, steps in STEPS.items() if steps in found]
+                if not names:
+                    return False
+                case.known[row["q"]] = names[0], case.known[row["s"]][1]
             case SomeWhere() if STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT)):
                 case.known |= {row["c"]: ("always",), row["q"]: ("always",)}
             case SomeWhere():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.functions import FUNCTIONS, POSITIONS
 from ostinato.pdg.node import Const, Input, Map, Node, postorder
 from ostinato.rewrite.prove.application import Call, Choice, Fold, Number, Value, free, key, rename
@@ -238,13 +239,27 @@ def gathered(setting: Setting, axis: int, x: Tensor, index: Tensor) -> Tensor:
 
     def at(point: Point, element: Element) -> Value:
         found = exact(index.at(point, thin(index, element, place)))
-        size = setting.size(x.shape[place], point)
-        position = poly(_clamped(found, size))
+        steps, over = positions(setting, x.shape[place], point)
         inner = [*thin(x, element)]
+        inner[place] = steps
+        body = x.at(point, tuple(inner))
+        size = setting.size(x.shape[place], point)
+        if not setting.signs and _is_last_in_order(found, size, Fold("row", tuple(over), body)):
+            return Fold("max", tuple(over), body)
+        position = poly(_clamped(found, size))
         inner[place] = position
         return x.at(point, tuple(inner))
 
     return Tensor(tuple(shape), at)
+
+
+def _is_last_in_order(found: Value, size: Poly, row: Fold) -> bool:
+    """Whether a position is that of the last element of a row in order: no element is greater."""
+    match found:
+        case Call("along argsort", (at, _, _, of)):
+            return key(at) == key(exact(Number(size - 1))) and key(of) == key(exact(row))
+        case _:
+            return False
 
 
 def whole(setting: Setting, fn: str, axis: int, size: str, args: Sequence[Tensor]) -> Tensor:
@@ -266,8 +281,9 @@ def whole(setting: Setting, fn: str, axis: int, size: str, args: Sequence[Tensor
         inner[place] = poly(step)
         return Fold(f"scan {fn}", (step,), args[0].at(point, tuple(inner)))
 
-    if fn in ("sum", "prod"):
+    if (function := AXIS_FUNCTIONS.get(fn)) is not None and function.size_of == "first":
         shape[place] = args[0].shape[place]
+    if fn in ("sum", "prod"):
         return Tensor(tuple(shape), so_far)
 
     def at(point: Point, element: Element) -> Value:

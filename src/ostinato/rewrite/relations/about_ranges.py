@@ -8,6 +8,7 @@ from ostinato.rewrite.relations.meanings import (
     HERE,
     LAST,
     START,
+    AsMany,
     Begins,
     Beside,
     Elsewhere,
@@ -19,6 +20,7 @@ from ostinato.rewrite.relations.meanings import (
     Known,
     Moves,
     Nearby,
+    Positive,
     Section,
     SomeWhere,
     Steady,
@@ -45,6 +47,10 @@ TILES = (
     Relation(
         "section", {"n": "index", "p": "slice"}, "{p} is a part of {n} positions", (Section(),),
         gate=True,
+    ),
+    Relation(
+        "end", {"n": "index", "i": "index"}, "{i} is the last of {n} positions, of at least 1",
+        (Known("i", "end of", ("n",)), Positive("n")), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "alone", {"p": "slice", "i": "index"}, "{p} has the index {i} alone",
@@ -168,6 +174,11 @@ FOLLOWING = (
         "enters", {**_RANGE, "a": "index", "f": "flag"},
         "{s} follows {d}, whose step {a} enters it (runs backwards if {f}); all others stay",
         (Entering(),), topic="ranges", gate=True,
+    ),
+    Relation(
+        "as_many", {**_RANGE, "q": "slice"},
+        "{s} is {d}, or {d} + 1, : the end of {d}, and {q} as many steps from {d} on",
+        (AsMany(),), topic="ranges", gate=True,
     ),
     Relation(
         "some_where", {"s": "slice", **_COND, "q": "condition"},

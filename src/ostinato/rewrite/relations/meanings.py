@@ -193,6 +193,16 @@ class Entering:
 
 
 @dataclass(frozen=True, slots=True)
+class AsMany:
+    """A range to the end of a dimension, and as many steps of it from the point on."""
+
+    ranges: tuple[tuple[Steps, Steps], ...] = (
+        (Steps(HERE, EXTENT), Steps(HERE, EXTENT)),
+        (Steps(BEHIND, EXTENT), Steps(HERE, LAST)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class SomeWhere:
     """Conditions: whether a range that follows the point has elements, and had some before."""
 
@@ -361,7 +371,7 @@ class Closed:
 
 Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
-    | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | SomeWhere | Positive
+    | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | AsMany | SomeWhere | Positive
     | KeepsType | Typed | Cast | Repeats | Listed | Apart | Neighbour | Elsewhere | Begins
     | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends
     | Measured | Wish | Definition | Closed

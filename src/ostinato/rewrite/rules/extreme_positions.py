@@ -13,7 +13,7 @@ from ostinato.rewrite.terms import *
 
 ONE_STEP = "The best so far and its place: one comparison per point, not a pass over the range."
 
-a, b, c, d, f, g, h, i, k, m, o, r = variables("a b c d f g h i k m o r")
+a, b, c, d, f, g, h, i, k, m, n, o, r = variables("a b c d f g h i k m n o r")
 s, u, x, z = variables("s u x z")
 
 _NOTHING, _ONE = reshape(0, o, z), reshape(0, o, u)
@@ -48,6 +48,17 @@ _STEP = where(_REACHES, _NOTHING, _ONE)
 _HERE = where(_BEYOND, reshape(0, o, leaf(k)), _NOTHING)
 
 PLACES: tuple[Rule, ...] = (
+    Rule(
+        name="incremental/last-in-order",
+        law="the last element in order is the greatest",
+        reason="The greatest of a range is known step by step, its order is not.",
+        left=part(k, i, gather(k, x, along1("argsort", k, n, x))),
+        right=red("max", m, x),
+        when=(end(n, i), axis(x, k, size(n)), eq(m, 1 << (k - 1))),
+        exact="zero signs",
+        valid="inside the box",
+        proof="proofs/test_places.py",
+    ),
     _place("prefix",
            "the place of the greatest of x[0 : d + 1] = d where x[d] is beyond all before, else "
            "that of x[0 : d], and so for the least",

@@ -217,16 +217,14 @@ def _chains() -> Iterator[Rule]:
     ) -> Rule:
         return _decay(f"chain{name}", law, term, g, u, *alone, *when, exact=exact)
 
-    law = "g[d] ... g[s] is g[d] times what it is for the step after"
-    so_far = along1("prod", k, i, sl(d, s, g))
-    yield chain("", law, so_far, g, suffix(d, s), eq(i, length(s)))
-    law = "g[d] ... g[s - 1] is g[d] times what it is for the step after, behind d"
-    earlier, before = along1("prod", k, i, sl(d, q, g)), (shortened(d, q), eq(i, length(q)))
-    yield chain("-before", law, earlier, g, rest(d, s), *before)
+    law = "g[d] ... g[s], or to g[s - 1] behind d, is g[d] times what it is for the step after"
+    running = along1("prod", k, i, sl(d, q, g))
+    yield chain("", law, running, g, as_many(d, s, q), eq(i, length(q)))
     law = "g[d] ... g[s - 1], which is 1 at d, is g[d] times what it is for the step after"
     one = (eq(1.0, value(y)), axis(y, k, 1), eq(k, rank(y)), eq(e, dtype(y)), unit(e, z))
+    before = shortened(d, q), eq(i, length(q))
     known = (suffix(d, s), *before, *one, ones(o, h), eq(o, k - 1))
-    yield chain("-from-one", law, cat(k, y, earlier), reshape(0, h, z), *known, exact="exact")
+    yield chain("-from-one", law, cat(k, y, running), reshape(0, h, z), *known, exact="exact")
 
 
 def _summed() -> Iterator[Rule]:
