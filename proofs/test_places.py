@@ -6,7 +6,7 @@ from proofs.verdicts import decided
 from ostinato.rewrite.registry import every_rule
 
 RULES = (
-    "incremental/last-in-order",
+    "incremental/greatest-in-order",
     "incremental/prefix-place",
     "incremental/suffix-place",
 )

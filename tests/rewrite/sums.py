@@ -129,6 +129,7 @@ ELEMENTS: dict[str, Make] = {
     "the first of a softmax": lambda b, t, x: ot.softmax(x[b, : t + 1], 0)[b, t, 0],
     "the first of a softmax to come": lambda b, t, x: ot.softmax(x[b, t:], 0)[b, t, 0],
     "the last of a sort": lambda b, t, x: ot.sort(x[b, : t + 1], 0)[b, t, -1],
+    "the first of the greatest": lambda b, t, x: ot.top_k(x[b, : t + 1], 1, 0)[0][b, t, 0],
     "the last of a log softmax": lambda b, t, x: ot.log_softmax(x[b, : t + 1], 0)[b, t, -1],
 }
 

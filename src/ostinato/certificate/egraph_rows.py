@@ -146,11 +146,16 @@ class Rows:
                     self.numbers.of(Slice(expr(dim), expr(dim.extent)))
 
     def elements(self) -> None:
-        """Note the indices that are asked for alone of axes whose size follows the point."""
+        """Note the indices that are asked for alone of axes whose size follows the point.
+
+        Of what is taken by position they are noted for all sizes: it may be in order.
+        """
         for node in self.nodes:
             match node.op:
-                case Part(axis, Expr() as at) if dims_of(size := node.args[0].shape[axis]):
-                    self.numbers.asked[size, at] = None
+                case Part(axis, Expr() as at):
+                    of = node.args[0]
+                    if dims_of(of.shape[axis]) or isinstance(of.op, Gather):
+                        self.numbers.asked[of.shape[axis], at] = None
                 case _:
                     pass
 

@@ -17,7 +17,7 @@ from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximu
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
-from ostinato.rewrite.relations.meanings import Beside, Elsewhere, Joined, Nearby
+from ostinato.rewrite.relations.meanings import Beside, Elsewhere, Joined, Nearby, Ordered
 
 
 def _moved(numbers: Numbers) -> list[Row]:
@@ -233,10 +233,16 @@ def _alone(numbers: Numbers) -> list[Row]:
     return [(numbers.of(each), numbers.of(each.lo)) for each in known]
 
 
-def _ends(numbers: Numbers) -> list[Row]:
-    """Sizes, and the last of so many positions, where it is asked for."""
-    last = [(size, at) for size, at in numbers.asked if at == size - 1 and is_position(at, size)]
-    return [(numbers.of(size), numbers.of(at)) for size, at in last]
+def _greatest(numbers: Numbers) -> list[Row]:
+    """Where in an order of so many positions that of the greatest is, if it is asked for."""
+    return [
+        (fn, numbers.of(size), numbers.of(at))
+        for size, at in numbers.asked
+        if is_position(at, size)
+        for claim in saying(Ordered).values()
+        for fn, where in claim.functions
+        if at == (size - 1 if where == "end of" else expr(0))
+    ]
 
 
 def _elements(numbers: Numbers) -> list[tuple[Slice, Slice]]:
@@ -280,7 +286,7 @@ def _final(numbers: Numbers) -> list[Row]:
 RANGES: Ranges = {
     "tiled": _tiled,
     "alone": _alone,
-    "end": _ends,
+    **dict.fromkeys(saying(Ordered), _greatest),
     "section": _section,
     "piece": _pieces,
     "final": _final,

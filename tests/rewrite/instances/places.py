@@ -31,22 +31,24 @@ def _elsewhere(z: Sizes, fold: str, side: str) -> Pdg:
     )
 
 
-_LAST = ("incremental/last-in-order",)
+_GREATEST = ("incremental/greatest-in-order",)
 
 
 def _in_order(z: Sizes, place: ExprLike, by: str = "argsort", other: bool = False) -> Pdg:
     """An element of a range in order; ``other``: in the order of another range."""
     x = ranged(rows(z), 0, _HERE + 1)
-    order = along(by, [ranged(rows(z, "y"), 0, _HERE + 1) if other else x], -2)
+    of = ranged(rows(z, "y"), 0, _HERE + 1) if other else x
+    order = along(by, [of], -2, expr(1) if by == "top" else None)
     found = order if by == "max" else gather(x, order, -2)
     return program(part(found, -2, expr(place)))
 
 
 IN_ORDER = (
-    Instance("the last in order", partial(_in_order, place=_HERE), _LAST),
-    Instance("the first in order", partial(_in_order, place=0), idle=_LAST),
-    Instance("the last running maximum", partial(_in_order, place=_HERE, by="max"), idle=_LAST),
-    Instance("the last in another order", partial(_in_order, place=_HERE, other=True), idle=_LAST),
+    Instance("the last in order", partial(_in_order, place=_HERE), _GREATEST),
+    Instance("the first on top", partial(_in_order, place=0, by="top"), _GREATEST),
+    Instance("the first in order", partial(_in_order, place=0), idle=_GREATEST),
+    Instance("the last maximum", partial(_in_order, place=_HERE, by="max"), idle=_GREATEST),
+    Instance("another order", partial(_in_order, place=_HERE, other=True), idle=_GREATEST),
 )
 
 PLACES = tuple(

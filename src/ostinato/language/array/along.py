@@ -8,6 +8,7 @@ from ostinato.language.array.movement import axis_of, broadcast_to, part, take_a
 from ostinato.language.array.reduction import reduce
 from ostinato.pdg import build
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.build import ONE, pad_rank
 from ostinato.pdg.errors import DtypeError, OptionError, ShapeError
 from ostinato.pdg.functions import FLOATS, INTS
@@ -84,7 +85,7 @@ def top(x: Node, count: Expr, axis: int, where: str = "") -> tuple[Node, Node]:
     if (size - count).is_const and not (size - count).const >= 0:
         fact = f"the {count} greatest of {size} elements along axis {axis} of {called(x)}"
         raise ShapeError(fact, f"Ask for at most {size}.", where)
-    is_known = (size - count).is_const and count.is_const
+    is_known = is_never_negative(size - count) and count.is_const
     if is_known and 0 < count.const <= MOST_SELECTED:
         operand = convert(x, accepted(x.dtype, AXIS_FUNCTIONS["top"].accepts), where=where)
         first = build.along("top", [operand], k - x.rank, count, where)

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.index import Expr, Slice, dims_of
-from ostinato.pdg.node import Node, Part, Read
+from ostinato.pdg.index import Expr, Slice, dims_of, expr
+from ostinato.pdg.node import Gather, Node, Part, Read
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
+from ostinato.rewrite.relations import saying
+from ostinato.rewrite.relations.meanings import Ordered
 
 
 def element_rows(tables: Tables, nodes: Iterable[Node]) -> dict[str, list[Row]]:
@@ -20,23 +22,35 @@ def element_rows(tables: Tables, nodes: Iterable[Node]) -> dict[str, list[Row]]:
     asked = dict.fromkeys(pair for node in known for pair in _elements(node))
     lengths = {size for size, _ in asked}
     ranges = dict.fromkeys(part for node in known for part in _ranges(node))
-    out: dict[str, dict[Row, None]] = {"alone": {}, "section": {}, "piece": {}, "end": {}}
+    out: dict[str, dict[Row, None]] = {"alone": {}, "section": {}, "piece": {}}
 
     def alone(at: Expr) -> int:
         part = tables.id(Slice(at, at + 1))
         out["alone"][part, tables.id(at)] = None
         return part
 
-    for size, at in asked:
-        if at == size - 1:
-            out["end"][tables.id(size), tables.id(at)] = None
     for part in ranges if lengths else ():
         for size, at in asked:
             if size == part.size:
                 element = alone(at)
                 out["section"][tables.id(size), element] = None
                 out["piece"][tables.id(part), element, alone(part.lo + at)] = None
-    return {relation: list(rows) for relation, rows in out.items()}
+    greatest = dict.fromkeys(row for node in known for row in _greatest(tables, node))
+    made = {relation: list(rows) for relation, rows in out.items()}
+    return made | dict.fromkeys(saying(Ordered), list(greatest))
+
+
+def _greatest(tables: Tables, node: Node) -> Iterator[Row]:
+    """Where in an order of positions that of the greatest is, if an element of it is asked for."""
+    match node.op:
+        case Part(axis, Expr() as at) if isinstance(node.args[0].op, Gather):
+            size = node.args[0].shape[axis]
+            for claim in saying(Ordered).values() if is_never_negative(size - 1) else ():
+                for fn, where in claim.functions:
+                    if at == (size - 1 if where == "end of" else expr(0)):
+                        yield fn, tables.id(size), tables.id(at)
+        case _:
+            pass
 
 
 def _elements(node: Node) -> Iterable[tuple[Expr, Expr]]:

@@ -31,6 +31,7 @@ from ostinato.rewrite.relations.meanings import (
     Measured,
     Moderate,
     Neighbour,
+    Ordered,
     Positive,
     Repeats,
     Scalar,
@@ -146,6 +147,8 @@ def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
             setting.bodies[row[column]] = row.term(term)
         case Repeats(fold, function):
             setting.texts[row[function]] = REPEATED[setting.texts[row[fold]]]
+        case Ordered(functions):
+            setting.known[row["i"]] = (dict(functions)[setting.texts[row["f"]]], row["n"])
         case Listed((fold, *others)):
             known = claim.others(setting.texts[row[fold]])
             setting.texts |= zip((row[name] for name in others), known, strict=True)

@@ -21,6 +21,7 @@ from ostinato.rewrite.relations.meanings import (
     Listed,
     Nearby,
     Neighbour,
+    Ordered,
     Repeats,
     Scalar,
 )
@@ -353,6 +354,9 @@ def functions_of(found: Law, name: str) -> list[str]:
     if every:
         return [fn for fn in every[0] if all(fn in names for names in every)]
     for asked in found.rows:
+        for order in asked.claims(Ordered):
+            if asked["f"] == name:
+                return [fn for fn, _ in order.functions]
         for listed in asked.claims(Listed):
             if asked[listed.columns[0]] == name:
                 return [row[0] for row in listed.rows]

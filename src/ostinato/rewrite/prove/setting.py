@@ -353,7 +353,9 @@ class Setting:
             case ("last", dim):
                 return self.extent(dim) - 1
             case ("end of", size):
-                return self.size(self.sizes.setdefault(size, Size(size)), point) - 1
+                return self.size(self.open_length(size), point) - 1
+            case ("start of", _):
+                return poly(0)
             case ("offset", dim):
                 return point[dim] + self.offsets[name]
             case (("next step" | "step before") as what, dim):

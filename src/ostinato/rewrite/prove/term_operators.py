@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.functions import FUNCTIONS, POSITIONS
 from ostinato.pdg.node import Const, Input, Map, Node, postorder
 from ostinato.rewrite.prove.application import Call, Choice, Fold, Number, Value, free, key, rename
@@ -244,7 +243,7 @@ def gathered(setting: Setting, axis: int, x: Tensor, index: Tensor) -> Tensor:
         inner[place] = steps
         body = x.at(point, tuple(inner))
         size = setting.size(x.shape[place], point)
-        if not setting.signs and _is_last_in_order(found, size, Fold("row", tuple(over), body)):
+        if not setting.signs and _is_greatest(found, size, Fold("row", tuple(over), body)):
             return Fold("max", tuple(over), body)
         position = poly(_clamped(found, size))
         inner[place] = position
@@ -253,11 +252,15 @@ def gathered(setting: Setting, axis: int, x: Tensor, index: Tensor) -> Tensor:
     return Tensor(tuple(shape), at)
 
 
-def _is_last_in_order(found: Value, size: Poly, row: Fold) -> bool:
-    """Whether a position is that of the last element of a row in order: no element is greater."""
+def _is_greatest(found: Value, size: Poly, row: Fold) -> bool:
+    """Whether a position is that of the last element of a row in order, or of the first on top.
+
+    So no element is greater, and NaN stands for all if there is one.
+    """
     match found:
-        case Call("along argsort", (at, _, _, of)):
-            return key(at) == key(exact(Number(size - 1))) and key(of) == key(exact(row))
+        case Call(("along argsort" | "along top") as fn, (at, _, _, of)):
+            first = size - 1 if fn == "along argsort" else poly(0)
+            return key(at) == key(exact(Number(first))) and key(of) == key(exact(row))
         case _:
             return False
 
@@ -281,9 +284,10 @@ def whole(setting: Setting, fn: str, axis: int, size: str, args: Sequence[Tensor
         inner[place] = poly(step)
         return Fold(f"scan {fn}", (step,), args[0].at(point, tuple(inner)))
 
-    if (function := AXIS_FUNCTIONS.get(fn)) is not None and function.size_of == "first":
-        shape[place] = args[0].shape[place]
+    if fn == "argsort":
+        setting.unify(shape[place], args[0].shape[place])
     if fn in ("sum", "prod"):
+        shape[place] = args[0].shape[place]
         return Tensor(tuple(shape), so_far)
 
     def at(point: Point, element: Element) -> Value:

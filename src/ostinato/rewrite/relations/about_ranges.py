@@ -20,6 +20,7 @@ from ostinato.rewrite.relations.meanings import (
     Known,
     Moves,
     Nearby,
+    Ordered,
     Positive,
     Section,
     SomeWhere,
@@ -49,8 +50,9 @@ TILES = (
         gate=True,
     ),
     Relation(
-        "end", {"n": "index", "i": "index"}, "{i} is the last of {n} positions, of at least 1",
-        (Known("i", "end of", ("n",)), Positive("n")), topic="ranges", gate=True, inside=True,
+        "greatest_at", {"f": "function", "n": "index", "i": "index"},
+        "of {n} positions, of at least 1, {f} has that of the greatest element at {i}",
+        (Ordered(), Positive("n")), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "alone", {"p": "slice", "i": "index"}, "{p} has the index {i} alone",

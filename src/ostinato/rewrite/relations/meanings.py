@@ -203,6 +203,16 @@ class AsMany:
 
 
 @dataclass(frozen=True, slots=True)
+class Ordered:
+    """An order of positions, and where in it the greatest element is: at its end, or first."""
+
+    functions: tuple[tuple[str, Literal["end of", "start of"]], ...] = (
+        ("argsort", "end of"),
+        ("top", "start of"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class SomeWhere:
     """Conditions: whether a range that follows the point has elements, and had some before."""
 
@@ -371,8 +381,8 @@ class Closed:
 
 Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
-    | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | AsMany | SomeWhere | Positive
-    | KeepsType | Typed | Cast | Repeats | Listed | Apart | Neighbour | Elsewhere | Begins
-    | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends
+    | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | AsMany | Ordered | SomeWhere
+    | Positive | KeepsType | Typed | Cast | Repeats | Listed | Apart | Neighbour | Elsewhere
+    | Begins | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends
     | Measured | Wish | Definition | Closed
 )  # fmt: skip

@@ -49,12 +49,12 @@ _HERE = where(_BEYOND, reshape(0, o, leaf(k)), _NOTHING)
 
 PLACES: tuple[Rule, ...] = (
     Rule(
-        name="incremental/last-in-order",
-        law="the last element in order is the greatest",
+        name="incremental/greatest-in-order",
+        law="the last element in order, or the first of the greatest ones, is the greatest",
         reason="The greatest of a range is known step by step, its order is not.",
-        left=part(k, i, gather(k, x, along1("argsort", k, n, x))),
+        left=part(k, i, gather(k, x, along1(f, k, n, x))),
         right=red("max", m, x),
-        when=(end(n, i), axis(x, k, size(n)), eq(m, 1 << (k - 1))),
+        when=(greatest_at(f, n, i), eq(m, 1 << (k - 1))),
         exact="zero signs",
         valid="inside the box",
         proof="proofs/test_places.py",
