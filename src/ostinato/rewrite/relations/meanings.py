@@ -383,6 +383,6 @@ Claim = (
     Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
     | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | AsMany | Ordered | SomeWhere
     | Positive | KeepsType | Typed | Cast | Repeats | Listed | Apart | Neighbour | Elsewhere
-    | Begins | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep | Depends
-    | Measured | Wish | Definition | Closed
+    | Begins | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep
+    | Depends | Measured | Wish | Definition | Closed
 )  # fmt: skip
