@@ -83,7 +83,7 @@ OPERATORS: dict[str, Operator] = {
 
 # What gives one of its operands is no way to compute that, and nothing follows from it. A range
 # that is moved to where it is stays: the laws of histories ask for it.
-IDLE = ("map1", "map2", "map3", "reshape", "bcast")
+IDLE = ("map1", "map2", "map3", "reshape", "bcast", "at", "case")
 
 _SIZES = """
 (rule ((= z (size i)) (= m (mask i))) ((set (zmask z) m)) :name "zmask/size")

@@ -61,7 +61,10 @@ OUTER: tuple[Rule, ...] = (
         reason=ONE_STEP,
         left=mm(tr(k), v),
         right=total(4, mul(reshape(1, sizes(a, 1), k), reshape(1, sizes(1, c), v))),
-        when=(long(n), axes(k, size(n), a), axes(v, size(n), c)),
+        when=(
+            *(long(n), axes(k, size(n), a), axes(v, size(n), c)),
+            *(ne(a, size(1)), ne(c, size(1))),  # a sum with weights has laws of its own
+        ),
         exact="reassociates",
         proof="proofs/test_outer.py",
     ),
