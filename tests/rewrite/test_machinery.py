@@ -33,8 +33,8 @@ def test_nearly_every_gate_lets_rules_in() -> None:
 
 # Their rules ask for rarer relations too.
 IDLE = [
-    "counter", "begins", "but_last", "pieces", "earlier", "some_where", "everywhere", "counts",
-    "neighbour", "body", "batch",
+    "counter", "begins", "but_last", "pieces", "prefix", "earlier", "some_where", "everywhere",
+    "counts", "neighbour", "body", "batch", "halves",
 ]  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Incremental: where the greatest, or the least, of a growing range is, from where it was before.
 
+``greatest_at(f, n, i)``: the order f of n positions has that of the greatest element at i.
+
 ``before(d, i, c)``: index i is ``d - 1``, where c holds; ``after(d, i, c)``: it is ``d + 1``. As in
 NumPy, the first of equal elements counts, and the first NaN before all others. So the last element
 of a range is its place if it is greater than the greatest before it, or the first NaN; the first
