@@ -38,14 +38,21 @@ def _in_order(z: Sizes, place: ExprLike, by: str = "argsort", other: bool = Fals
     """An element of a range in order; ``other``: in the order of another range."""
     x = ranged(rows(z), 0, _HERE + 1)
     of = ranged(rows(z, "y"), 0, _HERE + 1) if other else x
-    order = along(by, [of], -2, expr(1) if by == "top" else None)
+    order = along(by, [of], -2)
     found = order if by == "max" else gather(x, order, -2)
     return program(part(found, -2, expr(place)))
 
 
+def _on_top(z: Sizes, place: int) -> Pdg:
+    """Outside the box a range is empty, and nothing is on top of it; so these are rows."""
+    x = tensor("x", (z.m + 2, z.k), (T,))
+    return program(part(gather(x, along("top", [x], -2, expr(2)), -2), -2, expr(place)))
+
+
 IN_ORDER = (
     Instance("the last in order", partial(_in_order, place=_HERE), _GREATEST),
-    Instance("the first on top", partial(_in_order, place=0, by="top"), _GREATEST),
+    Instance("the first on top", partial(_on_top, place=0), _GREATEST),
+    Instance("the second on top", partial(_on_top, place=1), idle=_GREATEST),
     Instance("the first in order", partial(_in_order, place=0), idle=_GREATEST),
     Instance("the last maximum", partial(_in_order, place=_HERE, by="max"), idle=_GREATEST),
     Instance("another order", partial(_in_order, place=_HERE, other=True), idle=_GREATEST),
