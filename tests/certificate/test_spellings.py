@@ -14,6 +14,7 @@ from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg
 from ostinato.pdg.half_storage import encoded
 from ostinato.rewrite.registry import every_rule
+from tests.rewrite.sums import ELEMENTS, PRODUCTS, points
 from tests.rewrite.test_decays import ATTENTION, SUMS, attention, decaying
 from tests.rewrite.test_ends import ADVANTAGES, BACKWARDS, WEIGHTED, advantage, multiplied, weighted
 from tests.rewrite.test_joins import heads
@@ -29,6 +30,8 @@ def _decaying(name: str) -> Callable[[], ot.Program]:
 def _attention(name: str) -> Callable[[], ot.Program]:
     return lambda: attention(ATTENTION[name])
 
+
+IN_ORDER = ("the last of a sort", "the first of the greatest")
 
 DECAYS: dict[str, Callable[[], ot.Program]] = {
     **{name: _decaying(name) for name in SUMS},
@@ -54,6 +57,26 @@ def test_the_equality_of_sums_that_decay_is_shown(name: str) -> None:
 @pytest.mark.parametrize("part", RANGES)
 def test_the_equality_of_places_is_shown(part: str) -> None:
     shows(places("argmax", part), LONG)
+
+
+def _window(steps: int) -> ot.Program:
+    b, t = ot.dims("b t")
+    return ot.Program(
+        y=ot.input("x", over=(b, t))[b, ot.maximum(t - (steps - 1), 0) : t + 1].sum(0)
+    )
+
+
+OTHERS: dict[str, Callable[[], ot.Program]] = {
+    **{name: lambda n=name: points(ELEMENTS[n]) for name in IN_ORDER},
+    **PRODUCTS,
+    "an even window": lambda: _window(6),
+    "an odd window": lambda: _window(7),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_equality_of_elements_products_and_windows_is_shown(name: str) -> None:
+    shows(OTHERS[name](), LONG)
 
 
 def shows(program: ot.Program, hints: Mapping[str, int] | None = None) -> None:
