@@ -29,6 +29,7 @@ RULES = (
     "incremental/decaying-sum",
     "incremental/decaying-sum-from-here",
     "incremental/decaying-sums",
+    "incremental/decaying-products",
 )
 
 

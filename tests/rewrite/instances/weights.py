@@ -100,6 +100,15 @@ def _sums_of_sums(last: bool, weights: Node) -> Node:
     return _sum(_map("mul", *((sums, weights) if last else (weights, sums))))
 
 
+def _products(z: Sizes, factor: Node) -> tuple[Node, ...]:
+    keys, values = (_past(tensor(name, (size,), (T,))) for name, size in (("k", z.k), ("v", z.n)))
+    weights = _column(_map("pow", factor, AGE))
+    return (
+        matmul(_tr(_map("mul", weights, keys)), values),
+        matmul(_tr(keys), _map("mul", weights, values)),
+    )
+
+
 def _chain(lo: int, hi: int) -> Node:
     return along("prod", [ranged(_numbers("c"), expr(T) + lo, _T + hi)], -1)
 
@@ -215,6 +224,10 @@ _MADE: dict[str, tuple[Make, Make]] = {
     "decaying-sums": (
         lambda z: (_sums_of_sums(False, _OTHERS), _sums_of_sums(True, _OTHERS)),
         lambda z: _sums_of_sums(False, _map("pow", _MOVING, COUNT)),
+    ),
+    "decaying-products": (
+        partial(_products, factor=_number(0.9)),
+        partial(_products, factor=_MOVING),
     ),
 }
 

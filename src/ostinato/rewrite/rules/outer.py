@@ -55,19 +55,9 @@ def _weighted() -> Iterator[Rule]:
 
 
 OUTER: tuple[Rule, ...] = (
-    Rule(
-        name="incremental/outer-products",
-        law="k^T v, with as many rows as a range, = the sum of k[s]^T v[s] over the range",
-        reason=ONE_STEP,
-        left=mm(tr(k), v),
-        right=total(4, mul(reshape(1, sizes(a, 1), k), reshape(1, sizes(1, c), v))),
-        when=(
-            *(long(n), axes(k, size(n), a), axes(v, size(n), c)),
-            *(ne(a, size(1)), ne(c, size(1))),  # a sum with weights has laws of its own
-        ),
-        exact="reassociates",
-        proof="proofs/test_outer.py",
-    ),
+    _rule("outer-products", "k[range]^T v[range] = the sum of k[s]^T v[s] over the range",
+          _SUM, total(4, sl(d, s, mul(column(a, k), row(c, v)))),
+          _WIDTH, axis(v, 1, c), reason=ONE_STEP),
     _rule("query-last", "(k[range] q) v[range] = q (k[range]^T v[range])",
           mm(reshape(2, sizes(1, n), mm(_KEYS, column(a, q))), _VALUES), mm(row(a, q), _SUM),
           eq(1, rank(q)), eq(n, size(length(s))), filled(n), _WIDTH, filled(a)),

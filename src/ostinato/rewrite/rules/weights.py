@@ -242,7 +242,20 @@ def _summed() -> Iterator[Rule]:
         valid="inside the box",
         proof=PROOF,
     )
-
+    law = "sum_s y[s]^T w[s], y steps by g and w by h, = S where S = u^T v + g h S one step before"
+    vectors = (axes(y, k, m), axes(w, k, n), *(eq(1, rank(x)) for x in (g, h, u, v)))
+    numbers = (axis(g, 1, 1), axis(h, 1, 1), not_in(d, sdom(u)), not_in(d, sdom(v)))
+    yield Rule(
+        name="incremental/decaying-products",
+        law=law,
+        reason=ONE_STEP,
+        left=mm(tr(y), w),
+        right=lin(d, f, row(1, mul(g, h)), mul(column(m, u), row(n, v))),
+        when=(_DECAY, _OTHER_DECAY, _ENTERS, eq(a, self(d)), *vectors, *numbers),
+        exact="distributes",
+        valid="inside the box",
+        proof=PROOF,
+    )
 
 WEIGHTS: tuple[Rule, ...] = (
     *(*_ramps(), *_scaled(), *_decays(), *_beside(), *_views()),
