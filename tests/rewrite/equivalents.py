@@ -429,6 +429,11 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "x is a number, so y has one axis. It is made a column of as many elements as s has steps, "
         "so y has that many, or 1; all of them are 0, whichever is taken for a step.",
     ),
+    Equivalent(
+        r"vectorize/point|view/index-of-slice", r"without \(!= lhs x\)",
+        "That a graph does not call two values equal yet is said of the graph, not of the values. "
+        "For any values there is one that does not, so the law holds for all of them.",
+    ),
     # Proofs that go through all readings of a rule, or many numbers, are asked last.
     Equivalent(
         r".*", r"\((=|<|<=) .* -> .*",

@@ -239,12 +239,12 @@ def axis_read_at_every_point(z: Sizes) -> Node:
     return all_of(part(tensor("x", (z.m, T.extent, z.k)), -2, expr(T)), T)
 
 
-@fires("vectorize/first-point", idle=("vectorize/point",))
+@fires("vectorize/point")
 def first_axis_read_at_every_point(z: Sizes) -> Node:
     return all_of(part(tensor("x", (T.extent, z.k)), -2, expr(T)), T)
 
 
-@silent("vectorize/point", "vectorize/first-point")
+@silent("vectorize/point")
 def axis_read_off_the_point(z: Sizes) -> tuple[Node, ...]:
     fixed, moving = tensor("x", (T.extent, z.k)), tensor("z", (T.extent,), (T,))
     return all_of(part(fixed, -2, expr(T) - 1), T), all_of(part(moving, -1, expr(T)), T)

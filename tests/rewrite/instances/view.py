@@ -77,14 +77,9 @@ def element_of_a_history(z: Sizes) -> Node:
     return part(all_of(_matrix(z), T), -3, expr(T) - 1)
 
 
-@fires("view/index-here")
+@fires("view/index-of-slice")
 def history_read_at_its_own_point(z: Sizes) -> Node:
     return part(all_of(_matrix(z), T), -3, expr(T))
-
-
-@silent("view/index-here")
-def history_read_a_step_back(z: Sizes) -> Node:
-    return part(all_of(_matrix(z), T), -3, expr(T) - 1)
 
 
 @silent("view/index-of-slice")

@@ -86,9 +86,7 @@ VECTORIZE: tuple[Rule, ...] = (
          reason="A shifted read of a history is another part of the same history."),
     _law("point",
          "slice(d in 0..n, A[.., d, ..]) = A with that axis in front, where it has n elements",
-         sl(d, s, part(k, a, x)), mv(k, r, x), *_HERE, eq(r, rank(x)), k < r, reason=ITSELF),
-    _law("first-point", "slice(d in 0..n, A[d]) = A where it has n elements",
-         sl(d, s, part(k, a, x)), x, *_HERE, eq(k, rank(x)), reason=ITSELF),
+         sl(d, s, part(k, a, x)), mv(k, r, x), *_HERE, eq(r, rank(x)), ne(LHS, x), reason=ITSELF),
     *(
         _law(
             name,
