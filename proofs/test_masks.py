@@ -8,7 +8,6 @@ from ostinato.rewrite.registry import every_rule
 RULES = (
     "incremental/masked-fold",
     "incremental/masked-folds",
-    "incremental/opposite-mask",
     "incremental/masked-number",
     "incremental/masked-product",
     "incremental/counts-in-part",

@@ -153,7 +153,7 @@ BROKEN = (
     Broken("algebra/transpose-product", "a transposed product turns around",
            right=mm(tr(x), tr(y))),
     Broken("algebra/factor", "a common factor is needed", right=mul(z, add(y, x))),
-    Broken("algebra/where-not", "a negated choice changes sides", right=where(c, x, y)),
+    Broken("algebra/where-not", "a negated choice changes sides", right=where(w, x, y)),
     Broken("algebra/reshape-twice", "a reshape of fewer axes keeps the others",
            without=(eq(k, hlen(g)),)),
     Broken("algebra/sum-of-negated", "the maximum of negatives is no negative maximum",

@@ -56,7 +56,7 @@ _MADE: dict[str, Pair] = {
     "masked-fold of a sum": (lambda: _folded("sum", _SO_FAR), lambda: _folded("sum", _SO_FAR, 1.0)),
     "masked-folds": (lambda: _folded("min", _OTHERS), lambda: _folded("min", _SO_FAR)),
     "masked-folds of a product": (lambda: _folded("prod", _OTHERS), lambda: _folded("prod", _DATA)),
-    "opposite-mask": (
+    "algebra/where-not of a mask": (
         lambda: _map("where", _LATER, _ZERO, _all()),
         lambda: _map("where", _DATA, _ZERO, _all()),
     ),
@@ -79,7 +79,8 @@ _MADE: dict[str, Pair] = {
 
 
 def _rule_of(name: str) -> str:
-    return name.partition(" ")[0].removesuffix("-last")
+    rule = name.partition(" ")[0].removesuffix("-last")
+    return rule if "/" in rule else f"incremental/{rule}"
 
 
 def _program(z: Sizes, make: Callable[[], Node]) -> Pdg:
@@ -90,8 +91,8 @@ MASKS = tuple(
     Instance(
         f"{name}{' of something else' * (not is_it)}",
         partial(_program, make=make),
-        (f"incremental/{_rule_of(name)}",) if is_it else (),
-        () if is_it else (f"incremental/{_rule_of(name)}",),
+        (_rule_of(name),) if is_it else (),
+        () if is_it else (_rule_of(name),),
         ("incremental/masked-fold", "incremental/tile-of-range"),
     )
     for name, pair in _MADE.items()

@@ -173,6 +173,7 @@ _VALUES = """
 (rule ((= l (map3 "where" c x y)) (keeps c k s)) ((eased l)) :name "eased/mask")
 (rule ((growing s) (= n (length s))) ((long n)) :name "long/range")
 (rule ((section n s)) ((long n)) :name "long/part")
+(rule ((= l (map1 "not" x))) ((opposite l x)) :name "opposite/not")
 (rule ((= l (map2 "mul" x y))) ((either "mul" l x y) (either "mul" l y x)) :name "either/mul")
 (rule ((= l (map2 "add" x y))) ((either "add" l x y) (either "add" l y x)) :name "either/add")
 (rule ((= l (map2 "sub" x y))) ((either "sub" l x y)) :name "either/sub")

@@ -132,8 +132,7 @@ KEPT = (
     Relation("kept", {"s": "slice"}, "{s} is what a mask keeps", topic="ranges of masks"),
     Relation(
         "opposite", {"x": "term", "y": "term"}, "{y} holds where {x} does not",
-        (Equal("y", ("map1", '"not"', "x")),), topic="ranges of masks", gate=True,
-        opened_by="neighbour",
+        (Equal("y", ("map1", '"not"', "x")),), topic="ranges of masks",
     ),
 )  # fmt: skip
 ORDERS = (

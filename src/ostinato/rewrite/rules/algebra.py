@@ -99,17 +99,14 @@ _NEUTRAL = (
 )
 
 
-def _not(condition: Expression) -> Term:
-    return map1("not", condition)
-
-
 _CANCEL = (
     _rule("twice", "-(-x) = x, and not not x = x", map1(f, map1(f, x)), x, involution(f)),
     _rule("add-neg", "x + -y = x - y, and x - -y = x + y",
           z, map2(g, x, y), either(f, z, x, neg(y)), turned(f, g)),
     _rule("neg-sub", "-(x - y) = y - x", neg(sub(x, y)), sub(y, x), exact="zero signs"),
     _rule("where-same", "where(c, x, x) = x", where(c, x, x), x, _SAME),
-    _rule("where-not", "where(not c, x, y) = where(c, y, x)", where(_not(c), x, y), where(c, y, x)),
+    _rule("where-not", "where(c, x, y) = where(not c, y, x)",
+          where(c, x, y), where(w, y, x), opposite(c, w)),
     _rule("case-always", "x where a condition that always holds does, else y, is x",
           case(c, x, y), x, everywhere(c)),
     _rule("case-same", "x where any condition holds, else x, is x", case(c, x, x), x),

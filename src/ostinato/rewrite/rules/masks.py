@@ -70,8 +70,6 @@ def _folds() -> Iterator[Rule]:
 
 def _forms() -> Iterator[Rule]:
     """Masks as choices around all that they multiply."""
-    law = "where(c, x, y) = where(not c, y, x)"
-    yield _rule("opposite-mask", law, where(c, x, y), where(b, y, x), opposite(c, b))
     law = "x[s] times 1 where s is in a range, else 0, = where(s is in the range, x[s], 0)"
     number = (real_cast(f), eq(e, dtype(x)), zero(e, z), eq(n, rank(x)), ones(n, o))
     found = either("mul", y, map1(f, c), x)
