@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from functools import reduce
 from itertools import combinations
+from typing import cast
 
 import pytest
 
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, at_least, equal, every, substitute_cond
+from ostinato.pdg.condition import Cond, at_least, equal, every, substitute_cond
 from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, maximum, minimum, substitute
 from ostinato.pdg.isl import Set, condition_set, domain_set, relation
 from ostinato.rewrite.load.range_rows import range_rows
@@ -124,8 +125,7 @@ def parts_of(window: Slice) -> Iterator[tuple[str, Slice, list[Set]]]:
 
 
 def holding(cond: object) -> Set:
-    assert isinstance(cond, Compare) or cond == ALWAYS
-    return condition_set((T, K), cond)
+    return condition_set((T, K), cast(Cond, cond))
 
 
 WINDOWS = ("moved", "halved", "overlapping")

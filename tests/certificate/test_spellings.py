@@ -59,6 +59,10 @@ def test_the_equality_of_places_is_shown(part: str) -> None:
     shows(places("argmax", part), LONG)
 
 
+def _element(name: str) -> Callable[[], ot.Program]:
+    return lambda: points(ELEMENTS[name])
+
+
 def _window(steps: int) -> ot.Program:
     b, t = ot.dims("b t")
     return ot.Program(
@@ -67,7 +71,7 @@ def _window(steps: int) -> ot.Program:
 
 
 OTHERS: dict[str, Callable[[], ot.Program]] = {
-    **{name: lambda n=name: points(ELEMENTS[n]) for name in IN_ORDER},
+    **{name: _element(name) for name in IN_ORDER},
     **PRODUCTS,
     "an even window": lambda: _window(6),
     "an odd window": lambda: _window(7),

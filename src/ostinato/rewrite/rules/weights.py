@@ -257,6 +257,7 @@ def _summed() -> Iterator[Rule]:
         proof=PROOF,
     )
 
+
 WEIGHTS: tuple[Rule, ...] = (
     *(*_ramps(), *_scaled(), *_decays(), *_beside(), *_views()),
     *(*_chains(), *_sums(), *_summed()),
