@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
@@ -12,6 +12,8 @@ from ostinato.rewrite.engine.language import program, rule_text
 from ostinato.rewrite.optimize import Report, optimize
 from ostinato.rewrite.registry import every_rule
 from tests.property.programs import Recipe, Replay, Step
+from tests.rewrite.sums import PRODUCTS
+from tests.rewrite.test_decays import ATTENTION, attention
 
 NETWORKS = (0, 2)  # hidden layers of the PPO example: about 500 and 1,000 nodes
 MOST = 160  # e-nodes per node: four axes have 24 orders; they had thousands
@@ -77,6 +79,16 @@ def test_orders_of_axes_do_not_multiply(name: str) -> None:
     report = optimize(pdg).report
     assert report.saturation.complete and report.search == ""
     assert report.enodes <= MOST * len(pdg.nodes())
+
+
+# As sums of what one axis more holds, these were made products of other views without end.
+OUTER = {name: partial(attention, step) for name, step in ATTENTION.items()} | PRODUCTS
+
+
+@pytest.mark.parametrize("name", OUTER)
+def test_products_of_weights_and_histories_have_few_forms(name: str) -> None:
+    saturation = optimize(OUTER[name]().pdg).report.saturation
+    assert saturation.complete and saturation.rows[-1] <= 5_000
 
 
 def test_numbers_that_parts_of_a_pattern_share_are_compared_where_the_parts_meet() -> None:
