@@ -61,8 +61,7 @@ def ppo(
     loss = 0.5 * error - clipped(ratio, better) - 0.01 * policy.entropy().mean()
     adam = optim.Adam(learning_rate * (1.0 - i / i.size), eps=1e-5)
     optim.Clipped(adam, norm=0.5).minimize(loss, [*actor.parameters, *critic.parameters])
-    episodes, length = ended(done, following, i)
-    return ot.Program(episode_return=length, episodes=episodes, loss=loss)
+    return ot.Program(**ended(done, following, i), loss=loss)
 
 
 def shifted(value: ot.Tensor, last: ot.Tensor, over: Steps) -> ot.Tensor:
@@ -88,13 +87,13 @@ def clipped(ratio: ot.Tensor, advantage: ot.Tensor) -> ot.Tensor:
     return ot.minimum(ratio * weight, ot.clip(ratio, 1 - CLIP, 1 + CLIP) * weight).mean()
 
 
-def ended(done: ot.Tensor, state: ot.Record, i: ot.Dimension) -> tuple[ot.Tensor, ot.Tensor]:
+def ended(done: ot.Tensor, state: ot.Record, i: ot.Dimension) -> dict[str, ot.Tensor]:
     """Return how many games ended in an iteration, and their mean length, or the last one known."""
     count = done[:, i, :].sum()
     total = ot.where(done, state.steps, 0)[:, i, :].sum()
     known = ot.carry("known", 0.0, over=i)
     known.step(ot.where(count > 0, total / ot.maximum(count, 1), known))
-    return count, known.after
+    return {"episode_return": known.after, "episodes": count}
 
 
 def main(
