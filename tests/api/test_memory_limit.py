@@ -276,6 +276,25 @@ def test_exact_sums_are_not_taken_in_another_form_to_fit() -> None:
         program.compile(hints=sizes, exact=True, memory_limit=usual - 1)
 
 
+def test_exact_sums_keep_the_form_that_is_fastest_without_a_limit() -> None:
+    """Found by fuzzing (seed 20261313): within a limit it was the one of the cheapest operators."""
+    b, s = ot.dims("b s")
+    x = ot.input("x", (1, 1), over=(b, s))
+    values = ot.concatenate([x, ot.cos(x)], axis=-1)
+    keys, seen = (ot.swapaxes(of[b, : s + 1], 0, 1) for of in (x, values))
+    scores = ot.expand_dims(x, 1) @ ot.swapaxes(keys, -1, -2)
+    program = ot.Program(y=(ot.softmax(scores, axis=-1) @ seen).sum())
+    sizes = {"B": 1, "S": 67}
+    given = {"x": np.random.default_rng(3).normal(size=(1, 67, 1, 1)).astype(np.float32)}
+    usual = program.compile(hints=sizes, exact=True)
+    forms = usual.explain().forms
+    assert min(forms, key=forms.__getitem__) != "cheapest operators"
+    limit = usual.explain(**sizes).memory.predicted_peak_bytes
+    run = program.compile(hints=sizes, exact=True, memory_limit=limit)
+    assert str(run.explain().schedule) == str(usual.explain().schedule)
+    assert run(**given)["y"].tobytes() == usual(**given)["y"].tobytes()
+
+
 def test_of_images_from_outside_as_many_are_kept_as_returns_have_steps() -> None:
     b, t = ot.dims("b t")
 

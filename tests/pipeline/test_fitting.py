@@ -28,7 +28,7 @@ class Planner:
         return self._left.pop(0) if len(self._left) > 1 else self._left[0]
 
     def chosen(self, forms: Rewriting) -> int:
-        found = fitting(forms, Room(LIMIT, {}, self))
+        found = fitting(forms, forms.best(), Room(LIMIT, {}, self))
         return next(k for k, form in enumerate(self.seen) if form is found)
 
 
@@ -45,7 +45,7 @@ def test_a_fast_form_that_is_too_large_is_not_taken(forms: Rewriting) -> None:
 def test_no_other_form_is_tried_where_it_would_add_up_in_another_order(forms: Rewriting) -> None:
     planner = Planner(Taken(LIMIT + 1, 1.0))
     with pytest.raises(MemoryLimitError):
-        fitting(forms, Room(LIMIT, {}, planner, keeps_form=True))
+        fitting(forms, forms.best(), Room(LIMIT, {}, planner, keeps_form=True))
     assert len(planner.seen) == 1
 
 

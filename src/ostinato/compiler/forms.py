@@ -7,9 +7,9 @@ Only where the sizes are given: the fastest form at a few dozen may be the slowe
 
 Under a limit of memory, forms differ in what they keep for a later loop and what they compute
 again. A price per kept byte, added to the predicted time, moves the choice from time to memory. The
-cheapest form may fit too once its schedule computes values again. Of all forms found that fit, the
-one whose schedule takes least time is taken. Another form has other tiles, and adds up in another
-order: an exact program with such sums has its cheapest form within any limit.
+usual form may fit too once its schedule computes values again. Of all forms found that fit, the one
+whose schedule takes least time is taken. Another form has other tiles, and adds up in another
+order: an exact program with such sums has its usual form within any limit.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _others(forms: Rewriting, cheapest: Pdg) -> Iterator[tuple[str, Optimized]]:
             yield name, found
 
 
-PRICES = tuple(10.0**k for k in range(-4, 3))  # nanoseconds per kept byte, beyond moving it
+PRICES = (0.0, *(10.0**k for k in range(-4, 3)))  # nanoseconds per kept byte, beyond moving it
 HALVINGS = 3  # between a price that is too low and one that is enough
 
 
@@ -138,7 +138,7 @@ class Taken:
 class Room:
     """Bytes that a program may take at some extents, and what a form of it takes there.
 
-    Where it ``keeps_form``, no other form than the cheapest one is tried.
+    Where it ``keeps_form``, no other form than the usual one is tried.
     """
 
     limit: int
@@ -175,16 +175,15 @@ class Scarce(Pricing):
         return super().price(cls, node) + self._byte_ns * bytes
 
 
-def fitting(forms: Rewriting, room: Room) -> Optimized:
-    """Return the usual form if it fits, else the fastest that was found to.
+def fitting(forms: Rewriting, usual: Optimized, room: Room) -> Optimized:
+    """Return the form without a limit if it fits, else the fastest that was found to.
 
     Errors: MemoryLimitError, with the least bytes of a form that was found.
     """
-    cheapest = forms.best()
-    taken = room.taken(cheapest)
+    taken = room.taken(usual)
     if taken.bytes <= room.limit:
-        return cheapest  # what is computed again is the same; another form would round otherwise
-    tried = [(taken, cheapest), *_others_within(forms, room)]
+        return usual  # what is computed again is the same; another form would round otherwise
+    tried = [(taken, usual), *_others_within(forms, room)]
     fits = [(taken.ns, k) for k, (taken, _) in enumerate(tried) if taken.bytes <= room.limit]
     if fits:
         return tried[min(fits)[1]][1]
@@ -195,21 +194,22 @@ def fitting(forms: Rewriting, room: Room) -> Optimized:
     raise MemoryLimitError(fact, f"Pass memory_limit={least.bytes} or more, or smaller extents.")
 
 
-def smallest(forms: Rewriting, room: Room) -> Taken:
+def smallest(forms: Rewriting, usual: Optimized, room: Room) -> Taken:
     """What the form takes that takes the fewest bytes of those that a limit would try."""
-    tried = [room.taken(forms.best()), *(taken for taken, _ in _others_within(forms, room))]
+    tried = [room.taken(usual), *(taken for taken, _ in _others_within(forms, room))]
     return min(tried, key=lambda taken: taken.bytes)
 
 
 def _others_within(forms: Rewriting, room: Room) -> Iterator[tuple[Taken, Optimized]]:
     """Forms at higher and higher prices until one fits, then at prices between."""
-    below = 0.0
+    below = 0.0  # the price of the form that is cheapest without a limit
     for price in () if room.keeps_form else PRICES:
         found = forms.best(partial(Scarce, price))
         taken = room.taken(found)
         yield taken, found
         if taken.bytes <= room.limit:
-            yield from _between(forms, room, below, price)
+            if price:
+                yield from _between(forms, room, below, price)
             return
         below = price
 

@@ -23,19 +23,20 @@ def memory_curve(request: Request, extents: Mapping[str, int]) -> MemoryCurve:
     given = encoded(request.pdg)
     hints = typical_extents(given, {**request.options.hints, **extents})
     plain = replace(request.options, hints=hints, memory_limit=0, spill=False)
-    usual = taken(optimize_pdg(given, request.rules, plain), plain)
+    form = optimize_pdg(given, request.rules, plain)
+    usual = taken(form, plain)
     forms = rewriting(given, request.rules, plain)
 
     def room(limit: int) -> Room:
         return room_of(given, replace(plain, memory_limit=limit))
 
-    least = smallest(forms, room(1))
+    least = smallest(forms, form, room(1))
     points = [_point(usual.bytes, usual)]
     ratio = (least.bytes / max(1, usual.bytes)) ** (1 / (BETWEEN + 1))
     for k in range(1, BETWEEN + 1):
         limit = int(usual.bytes * ratio**k)
         try:
-            found = room(limit).taken(fitting(forms, room(limit)))
+            found = room(limit).taken(fitting(forms, form, room(limit)))
         except MemoryLimitError:  # prices between may find no form; the least one stands below
             continue
         if found.bytes < points[-1].peak_bytes:

@@ -314,28 +314,31 @@ def rewriting(pdg: Pdg, rules: RuleSet | None, options: Options) -> Rewriting:
 
 
 def _chosen(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
-    """The form of a program that is predicted to be the fastest."""
-    forms, passes = rewriting(pdg, rules, options), options.passes
+    """The form of a program that is predicted to be the fastest of those that fit."""
+    forms = rewriting(pdg, rules, options)
+    optimized = _usual(forms, pdg, options)
     if options.memory_limit:
         from ostinato.compiler.forms import fitting
 
-        optimized = fitting(forms, room_of(pdg, options))
-    elif set(signature(pdg).extents) - options.hints.keys():
-        optimized = forms.best()  # a form that is fast at one size only would be a gamble
-    elif options.by_extents or "forms" in passes.without:
-        optimized = forms.best()
-    else:
-        from ostinato.compiler.forms import fastest
-
-        predicted_ns = partial(
-            _predicted_ns, options=options, extents=typical_extents(pdg, options.hints)
-        )
-        optimized = fastest(forms, predicted_ns)
+        optimized = fitting(forms, optimized, room_of(pdg, options))
     if options.verify:
         from ostinato.pdg.invariants import verify
 
         verify(optimized.pdg)
     return optimized
+
+
+def _usual(forms: Rewriting, pdg: Pdg, options: Options) -> Optimized:
+    """The form that is predicted to be the fastest without a limit of memory."""
+    if set(signature(pdg).extents) - options.hints.keys():
+        return forms.best()  # a form that is fast at one size only would be a gamble
+    if options.by_extents or "forms" in options.passes.without:
+        return forms.best()
+    from ostinato.compiler.forms import fastest
+
+    unlimited = replace(options, memory_limit=0, spill=False)
+    extents = typical_extents(pdg, options.hints)
+    return fastest(forms, partial(_predicted_ns, options=unlimited, extents=extents))
 
 
 def room_of(pdg: Pdg, options: Options) -> Room:
