@@ -297,3 +297,19 @@ def test_a_gradient_that_is_needed_at_points_of_many_pieces_is_made(name: str) -
     meant, found = program.interpret(**taken), program.compile(checks="addresses")(**taken)
     for output, value in meant.items():
         np.testing.assert_allclose(found[output], value, rtol=1e-4, atol=1e-4)
+
+
+def test_an_exact_product_has_the_bits_of_its_sum() -> None:
+    """Segments of a loop took a product as a sum: its terms were rounded twice, not once."""
+    b, t = ot.dims("b t")
+    y = ot.input("x", (3, 37), over=(b, t)) @ ot.input("w", (37, 18))
+    program, rng = ot.Program(y=y, z=ot.tanh(y) + 1.0), np.random.default_rng(3)
+    given = {
+        "x": rng.normal(size=(5, 7, 3, 37)).astype(np.float32),
+        "w": rng.normal(size=(37, 18)).astype(np.float32),
+    }
+    product = program.compile(exact=True)
+    as_sum = program.compile(exact=True, without=["products"])
+    assert str(product.explain().schedule) != str(as_sum.explain().schedule)
+    expected, found = product(**given), as_sum(**given)
+    assert all(found[name].tobytes() == value.tobytes() for name, value in expected.items())

@@ -94,7 +94,7 @@ def _emit_broadcast(frame: Frame) -> None:
     b, width, length = frame.builder, frame.width, frame.length(frame.spec.n)
     restarts = frame.spec.around and frame.spec.begun  # each turn would begin the sums
     if not frame.spec.living and not restarts and is_large(frame.spec):
-        frame.emit_turns(lambda *turns: emit_packed(frame.moved(*turns)))
+        frame.emit_turns(lambda a, b: emit_packed(frame.moved(a, b)))
         return
     if isinstance(length, int):
         emit_columns(frame, length, partial(_panel, frame))
@@ -143,9 +143,12 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
         down = b.add(a_turn, frame.scaled(k, spec.a[1]))
         elements = [v.splat(b.load(b.gep(row, down))) for row in a_rows]
         for r, j in at:
-            b.store(v.fma(elements[r], across[j], b.load(sums[r, j])), sums[r, j])
+            b.store(v.plus_product(b.load(sums[r, j]), elements[r], across[j]), sums[r, j])
 
-    frame.emit_turns(lambda *turns: emit_steps(b, frame.terms(), partial(multiply, *turns)))
+    def turn(a_turn: Value, b_turn: Value) -> None:
+        emit_steps(b, frame.terms(), partial(multiply, a_turn, b_turn))
+
+    frame.emit_turns(turn)
     epilogue = Epilogue(frame, v, tile)
     for each in at:
         epilogue.emit(each, b.load(sums[each]))
@@ -188,7 +191,7 @@ def _emit_dots(frame: Frame, tile: Tile) -> None:
         down = [load_lanes(frame, v, b.gep(row, k), 1, mask) for row in a_rows]
         across = [load_lanes(frame, v, b.gep(row, k), 1, mask) for row in b_rows]
         for r, j in at:
-            b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
+            b.store(v.plus_product(b.load(sums[r, j]), down[r], across[j]), sums[r, j])
 
     _emit_k(frame, v, multiply)
     scalar = Vector(b, spec.dtype)

@@ -209,7 +209,7 @@ class _Packed:
             across = [v.load(b.gep(line, i64(j * max(v.lanes, 1)))) for j in range(tile.columns)]
             down = [v.splat(b.load(b.gep(a, frame.scaled(k, frame.spec.a[1])))) for a in a_rows]
             for r, j in sums:
-                b.store(v.fma(down[r], across[j], b.load(sums[r, j])), sums[r, j])
+                b.store(v.plus_product(b.load(sums[r, j]), down[r], across[j]), sums[r, j])
 
         emit_many(b, count, multiply)
         return sums

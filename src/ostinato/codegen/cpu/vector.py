@@ -71,6 +71,12 @@ class Vector:
     def fma(self, x: Value, y: Value, z: Value) -> Value:
         return self.call("fma", x, y, z)
 
+    def plus_product(self, total: Value, x: Value, y: Value) -> Value:
+        """A term of a sum, as loops add it up: rounded once where they may, else twice."""
+        if "contract" in self.builder.module.freedom:
+            return self.fma(x, y, total)
+        return self.builder.fadd(total, self.builder.fmul(x, y))
+
     def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
         """Evaluate by Horner's rule; the coefficient of the highest power comes first."""
         total = self.const(coefficients[0])

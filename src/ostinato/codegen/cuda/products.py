@@ -139,7 +139,11 @@ class Product:
         b = self.at("b_at", (TERM, spec.b[0]), (COLUMN, spec.b[1]), *b_turns)
         if ahead:
             a, b = binary("+", a, ahead), binary("+", b, ahead)
-        out.let(total, call("fma", Item(self.view, a), Item(self.view, b), total))
+        x, y = Item(self.view, a), Item(self.view, b)
+        if self.is_exact:
+            out.let(total, binary("+", total, call("rounded_product", x, y)))
+        else:
+            out.let(total, call("fma", x, y, total))
 
     def turns(self) -> list[str]:
         """The indices of the axes around k."""
