@@ -313,3 +313,18 @@ def test_an_exact_product_has_the_bits_of_its_sum() -> None:
     assert str(product.explain().schedule) != str(as_sum.explain().schedule)
     expected, found = product(**given), as_sum(**given)
     assert all(found[name].tobytes() == value.tobytes() for name, value in expected.items())
+
+
+def test_cases_of_segments_are_split_at_steps_of_which_there_are_fewer_in_the_last() -> None:
+    """An assertion failed: the last segment's steps are as many as its number leaves."""
+    recipe = Recipe(
+        inputs=(((0, 1, 2), (1,)),),
+        steps=(Step("ahead_of_left", a=0, b=0, dim=1, c=3, fold="discounted"),),
+        outputs=2, dims=3, mode="gradient", wild=True,
+    )  # fmt: skip
+    quick(Trial(
+        recipe, extents=(242, 865), threads=3, hints={}, widths={},
+        without=("vectorize", "view", "matmul"), checks=(), seed=999, quick=True,
+        rules="no vectorize", watched="memory",
+        left_out=("merged cases", "transposed copies", "late updates", "padding of tiles"),
+    ))  # fmt: skip

@@ -90,11 +90,11 @@ def _possible(value: Value, context: Cond, sizes: Mapping[Dim, Expr]) -> Value:
 
 def _is_never(cond: Cond, sizes: Mapping[Dim, Expr]) -> bool:
     """Whether a condition holds nowhere in the box of its indices."""
-    dims = {d for d in cond_symbols(cond) if isinstance(d, Dim)}
-    while more := {m for d in dims if d in sizes for m in dims_of(sizes[d])} - dims:
-        dims |= more
+    dims, own = {d for d in cond_symbols(cond) if isinstance(d, Dim)}, dict[Dim, Expr]()
+    while more := dims - own.keys():
+        own |= {d: sizes.get(d, expr(d.extent)) for d in more}
+        dims |= {inner for d in more for inner in dims_of(own[d])}
     ordered = tuple(sorted(dims, key=lambda d: d.serial))
-    own = {d: sizes[d] for d in ordered if d in sizes}
     is_affine = all(map(is_quasi_affine, (*compared(cond), *own.values())))
     return is_affine and isl.domain_set(ordered, own, cond).assume({}).is_empty()
 
