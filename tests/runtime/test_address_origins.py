@@ -72,3 +72,31 @@ def test_an_address_out_of_a_vector_of_chosen_ones_has_the_bounds_of_its_lane() 
     llvm.parse_assembly(text).verify()
     assert text.count("= select <2 x i1> %tests, <2 x i64>") == 3  # the bounds, as the addresses
     assert text.partition("ret void")[0].count("= extractelement <2 x i64>") == 3
+
+
+COPIED = f"""{HEAD}\
+  br i1 %test, label %left, label %right
+
+left:
+  %ours = getelementptr i8, ptr %first, i64 16
+  br label %both
+
+right:
+  %theirs = getelementptr i64, ptr %first, i64 2
+  br label %both
+
+both:
+  %same = phi ptr [ %ours, %left ], [ %theirs, %right ]
+  %x = load i64, ptr %same
+  %x.base = getelementptr i8, ptr %memory, i64 %x
+  %got = load double, ptr %x.base, align 8
+  ret void
+}}
+"""
+
+
+def test_an_address_of_the_table_that_two_blocks_computed_is_that_of_its_word() -> None:
+    """Found by fuzzing: LLVM had copied a block, and its address of a word was not known."""
+    text = checked(COPIED)
+    llvm.parse_assembly(text).verify()
+    assert text.partition("ret void")[0].count("call ptr @checked.place") == 1

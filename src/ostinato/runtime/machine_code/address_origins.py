@@ -119,13 +119,23 @@ class Origins:
             return set(), []
         return set(), re.findall(rf"{NAME}|@[-\w$.]+", rest)
 
-    def word(self, pointer: str) -> Word | None:
-        """Which word of the table an address is that of; None: it is another address."""
+    def word(self, pointer: str, behind: frozenset[str] = frozenset()) -> Word | None:
+        """Which word of the table an address is that of; None: it is another address.
+
+        Where blocks meet, of which each computed the address of one word, it is that word's.
+        ``behind`` are the meetings that were passed on the way.
+        """
         if self.is_part:
             return None
         own, total, at = 0, 0, pointer
         while at != self.parameters[1]:
             op, rest = self.known.get(at, ("", ""))
+            if op == "phi" and at not in behind:
+                words = {self.word(each, behind | {at}) for each in _COMING.findall(rest)}
+                one = words.pop() if len(words) == 1 else None
+                if one is not None:
+                    own, total = own + 8 * one.is_own, total + 8 * one.number
+                    break
             step = _STEP.match(rest) if op == "getelementptr" else None
             index = self.index(step[3]) if step is not None else None
             if step is None or index is None:
