@@ -175,9 +175,15 @@ def test_layers_and_their_gradients_take_the_least_that_is_possible() -> None:
         assert packed(parts, bound)[1] <= 1.01 * bound
 
 
-@pytest.mark.parametrize(
-    "made", [lambda n: cut(n, 0, phases=n // 5), lambda n: layers(0, n // 3)], ids=["cut", "layers"]
-)
+def pieces(count: int) -> list[Part]:
+    return cut(count, 0, phases=count // 5)
+
+
+def deep(count: int) -> list[Part]:
+    return layers(0, count // 3)
+
+
+@pytest.mark.parametrize("made", [pieces, deep])
 def test_the_time_of_packing_grows_little_faster_than_the_number_of_tensors(
     made: Callable[[int], list[Part]],
 ) -> None:
