@@ -53,8 +53,8 @@ def run(name: str, asked: Request, console: Console) -> Report:
     Errors: ValueError for a size that no case has; FileNotFoundError.
     """
     suite = load(name)
-    if asked.add and asked.json == STANDARD:
-        raise ValueError("Rows are added to a file, not to standard output")
+    if asked.add and asked.json in (None, STANDARD):
+        raise ValueError("Rows are added to a file: name it with --json")
     if asked.source is None:
         wanted = choice(suite, asked.sizes)
         report = measure(suite, asked.rounds, console.print, wanted, asked.peers)

@@ -45,6 +45,7 @@ def test_standard_output_has_the_result_alone(words: str, key: str, tmp_path: Pa
     assert not Path("-").exists()
 
 
-def test_rows_are_not_added_to_standard_output() -> None:
-    result = CliRunner().invoke(app, ["bench", "peak", "--add", "--json", "-"])
+@pytest.mark.parametrize("place", [["--json", "-"], ["--markdown", "RESULTS.md"]])
+def test_rows_are_added_to_a_file_that_keeps_the_others(place: list[str]) -> None:
+    result = CliRunner().invoke(app, ["bench", "peak", "--add", *place])
     assert "Rows are added to a file" in str(result.exception)
