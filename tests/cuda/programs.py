@@ -78,6 +78,14 @@ def products() -> Made:
     return ot.Program(y=ot.tanh(x @ w + bias)), given
 
 
+def convolution() -> Made:
+    """A product that sums over several axes, and its gradients."""
+    x, w = ot.input("x", (2, 3, 6, 7)), ot.input("w", (4, 3, 3, 2))
+    y = ot.conv2d(x, w)
+    slope = ot.grad((y**2).sum(), w)
+    return ot.Program(y=y, slope=slope), {"x": values(2, 3, 6, 7), "w": values(4, 3, 3, 2, seed=1)}
+
+
 def network() -> Made:
     b, i = ot.dims("b i")
     x = ot.random.normal((4,), over=b)
@@ -121,7 +129,7 @@ def environment() -> Made:
 
 PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers, orders)},
-    **{f.__name__: f for f in (products, network, reinforce, ppo)},
+    **{f.__name__: f for f in (products, convolution, network, reinforce, ppo)},
     **{f.__name__: f for f in (ragged, environment)},
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
     "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
