@@ -102,8 +102,7 @@ def dims_of_trees(kernel: Kernel, plan: Plan) -> list[Dim]:
         if isinstance(leaf, Nest):
             found.update(dict.fromkeys(a.index for a in leaf.axes))
         if isinstance(leaf, Contraction):
-            axes = (leaf.m, leaf.n, leaf.k, *leaf.outer)
-            found.update(dict.fromkeys(a.index for a in axes if a))
+            found.update(dict.fromkeys(a.index for a in (*leaf.inner, *leaf.outer)))
         if isinstance(leaf, Sweep):
             found.update(dict.fromkeys(a.index for a in plan.statements[leaf.statement].axes))
     return list(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -63,7 +63,7 @@ class _Product:
         self.names = Names(("acc",))
         self.body = Body(self.function, frozenset(a.index for a in self.leaf.outer))
         self.result = self.function.statement(self.leaf.statement)
-        self.zero = {a.index: expr(0) for a in self._own()}  # where the product begins
+        self.zero = {a.index: expr(0) for a in self.leaf.inner}  # where the product begins
 
     def write(self, out: Block) -> None:
         summed = self._summed()
@@ -148,10 +148,6 @@ class _Product:
         result = self.result
         is_listed = mask_of(result) is not None or result.name in self.function.plan.living
         return () if is_listed else self.leaf.summed(result.reduced)
-
-    def _own(self) -> Iterator[Axis]:
-        """The axes that are no loops around the product."""
-        yield from (a for a in (self.leaf.m, self.leaf.n, self.leaf.k) if a is not None)
 
     def spec(self, summed: tuple[Axis, ...] = ()) -> Matmul:
         leaf, (left, right) = self.leaf, factors(self.result)
@@ -278,10 +274,9 @@ class _Product:
 
     def _offset(self, load: Load) -> Expression:
         """The offset of the element where m, n and k are 0."""
-        zero = self.zero
         assert not load.picks, f"{load.tensor} is gathered inside a product"
-        axes = tuple(substitute(a, zero) for a in load.axes)
-        dims = tuple(substitute(d, zero) for d in load.dims)
+        axes = tuple(substitute(a, self.zero) for a in load.axes)
+        dims = tuple(substitute(d, self.zero) for d in load.dims)
         return self.body.offset(Load(load.tensor, dims, axes, load.dtype, load.clamp))
 
     def _operand(self, load: Load) -> str:

@@ -91,14 +91,18 @@ class Contraction:
     accumulate: bool
     epilogues: tuple[str, ...] = ()
 
+    @property
+    def inner(self) -> tuple[Axis, ...]:
+        """The axes of the product itself: m, n and k, as far as it has them."""
+        return tuple(a for a in (self.m, self.n, self.k) if a is not None)
+
     def summed(self, reduced: frozenset[Dim]) -> tuple[Axis, ...]:
         """The outer axes, of those that are reduced, over which the product itself sums.
 
         Its sums stay in registers, and terms add up in the order of loops around it.
         """
         found = tuple(a for a in self.outer if a.index in reduced)
-        every = (*self.outer, *(a for a in (self.m, self.n, self.k) if a is not None))
-        mentioned = frozenset[Dim]().union(*(dims_of(a.size) for a in every))
+        mentioned = frozenset[Dim]().union(*(dims_of(a.size) for a in (*self.outer, *self.inner)))
         counted = all(a.size.is_const and a.index not in mentioned for a in found)
         return found if counted and self.form != "dots" and not self.epilogues else ()
 

@@ -106,8 +106,7 @@ def _is_along_only(mask: Load, axis: Axis, s: Statement) -> bool:
 
 def _lies_as(load: Load, leaf: Contraction) -> bool:
     """Whether the axes of a product address a load by strides."""
-    axes = [a for a in (leaf.m, leaf.n, leaf.k) if a is not None]
-    return all(_is_plain((*load.dims, *load.axes), axis) for axis in axes)
+    return all(_is_plain((*load.dims, *load.axes), axis) for axis in leaf.inner)
 
 
 def _is_plain(indices: tuple[Expr, ...], axis: Axis) -> bool:
