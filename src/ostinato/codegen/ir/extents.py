@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.ir.system import Statement
 from ostinato.codegen.ir.tree import Contraction, Span
-from ostinato.pdg.index import Dim, Expr, Extent, Extremum, dims_of, evaluate, symbols
+from ostinato.pdg.index import Dim, Expr, Extent, Extremum, dims_of, evaluate, minimum, symbols
 
 Spans = Mapping[Dim, Span]
 HINT = 32  # steps assumed for an extent without a hint
@@ -47,9 +47,12 @@ class Sizes:
 
 
 def stored_points(hi: Expr) -> Expr:
-    """A bound on a span over extents alone: ``w`` for the rows of a tile, ``min(w, B - w*b_o)``."""
+    """The least bound on a span over extents alone: ``w`` for the rows of a tile,
+    ``min(w, B - w*b_o)``.
+    """
     match hi.terms:
         case ((Extremum("min", of), 1),) if hi.const == 0:
-            return next((x for x in of if not dims_of(x)), hi)
+            free = [x for x in of if not dims_of(x)]
+            return minimum(*free) if free else hi
         case _:
             return hi
