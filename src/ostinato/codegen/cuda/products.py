@@ -6,7 +6,8 @@ sums as a vector of 64 bytes has lanes, and these by halves: so does a CPU that 
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from ostinato.codegen.cuda.one_thread import ARENA
@@ -30,6 +31,8 @@ from ostinato.codegen.loops.statements import Block, Body, Write
 MASK = ("mask_at", "mask_step", "mask_size")
 VECTOR_BYTES = 64
 ROW, COLUMN, TERM, LANE = "row", "column", "term", "lane"
+BLOCK_THREADS = 128  # four warps, one for each scheduler of a multiprocessor
+MOST = 16  # sums of a thread at once
 
 
 @dataclass
@@ -43,6 +46,7 @@ class Product:
         self.spec.check()
         self.view = Name(f"{ARENA}.{self.spec.dtype}")
         self.suffix = SUFFIX[self.spec.dtype]
+        self.by = block_of(self.spec)
 
     def parameters(self) -> tuple[str, ...]:
         mask = MASK if self.spec.living else ()
@@ -52,21 +56,73 @@ class Product:
 
     def body(self) -> Body:
         """The elements of this thread."""
-        out, spec = Block(), self.spec
-        columns = self.size(spec.n)
-        with out.loop(LANE, THREAD, binary("*", self.size(spec.m), columns), THREADS):
-            out.let(ROW, binary("//", LANE, columns))
-            out.let(COLUMN, binary("%", LANE, columns))
-            counts = self.counts()
-            if counts is None:
-                self.element(out)
+        out, spec, (rows, columns) = Block(), self.spec, self.by
+        if rows * columns == 1:
+            across = self.size(spec.n)
+            with out.loop(LANE, THREAD, binary("*", self.size(spec.m), across), THREADS):
+                out.let(ROW, binary("//", LANE, across))
+                out.let(COLUMN, binary("%", LANE, across))
+                self.judged(out)
+            return out.body
+        assert isinstance(spec.m, int), "blocks are of known sizes"
+        assert isinstance(spec.n, int), "blocks are of known sizes"
+        down, across = spec.m // rows, Constant(spec.n // columns)
+        with out.loop(LANE, THREAD, binary("*", down, across), THREADS):
+            out.let("first_row", binary("*", binary("//", LANE, across), rows))
+            out.let("first_column", binary("%", LANE, across))
+            if spec.rows:
+                self.cut(out, across)
             else:
-                with out.when(counts):
-                    self.element(out)
-                with out.otherwise():
-                    for name in sorted(spec.stored()):
-                        out.add(self.store(name, calls.literal(0, spec.dtype)))
+                self.block(out, across)
         return out.body
+
+    def cut(self, out: Block, across: Expression) -> None:
+        """A block of which some rows may be read by nobody."""
+        assert self.spec.rows, "all rows are read"
+        end = binary("+", "first_row", self.by[0])
+        with out.when(compare("<=", end, self.size(self.spec.rows))):
+            self.block(out, across)
+        with (
+            out.otherwise(),
+            out.loop(ROW, "first_row", end),
+            out.loop(COLUMN, "first_column", self.size(self.spec.n), across),
+        ):
+            self.judged(out)
+
+    def judged(self, out: Block) -> None:
+        """One element, or 0 where nobody reads it."""
+        counts = self.counts()
+        if counts is None:
+            self.element(out)
+            return
+        with out.when(counts):
+            self.element(out)
+        with out.otherwise():
+            for name in sorted(self.spec.stored()):
+                out.add(self.store(name, calls.literal(0, self.spec.dtype)))
+
+    def block(self, out: Block, across: Expression) -> None:
+        """Some rows of some columns: what is loaded for one element serves others."""
+        rows, columns = map(range, self.by)
+        for i in rows:
+            out.let(f"{ROW}_{i}", binary("+", "first_row", i))
+        for j in columns:
+            out.let(f"{COLUMN}_{j}", binary("+", "first_column", binary("*", j, across)))
+        each = [(i, j) for i in rows for j in columns]
+        for i, j in each:
+            out.let(f"sum_{i}_{j}", self.start(f"{ROW}_{i}", f"{COLUMN}_{j}"))
+        with self.terms(out):
+            for i in rows:
+                out.let(f"a_{i}", Item(self.view, self.a(f"{ROW}_{i}")))
+            for j in columns:
+                out.let(f"b_{j}", Item(self.view, self.b(f"{COLUMN}_{j}")))
+            for i, j in each:
+                self.added(out, f"sum_{i}_{j}", Name(f"a_{i}"), Name(f"b_{j}"))
+        for i, j in each:
+            out.let(ROW, Name(f"{ROW}_{i}"))
+            out.let(COLUMN, Name(f"{COLUMN}_{j}"))
+            out.let(ACCUMULATOR, Name(f"sum_{i}_{j}"))
+            self.steps(out)
 
     def counts(self) -> Expression | None:
         """Whether anybody reads the row; None: always."""
@@ -85,17 +141,21 @@ class Product:
         if self.spec.chosen_form == "dots":
             self.dots(out)
         else:
-            out.let(ACCUMULATOR, self.start())
-            with ExitStack() as loops:
-                for turn, (count, _, _) in zip(self.turns(), self.spec.around, strict=True):
-                    loops.enter_context(out.loop(turn, count))
-                loops.enter_context(out.loop(TERM, self.size(self.spec.k)))
-                if self.spec.living == "k":
-                    with out.when(self.lives(Name(TERM))):
-                        self.term(out)
-                else:
-                    self.term(out)
+            out.let(ACCUMULATOR, self.start(ROW, COLUMN))
+            with self.terms(out):
+                self.term(out)
         self.steps(out)
+
+    @contextmanager
+    def terms(self, out: Block) -> Generator[None]:
+        """The loop over the terms that count."""
+        with ExitStack() as loops:
+            for turn, (count, _, _) in zip(self.turns(), self.spec.around, strict=True):
+                loops.enter_context(out.loop(turn, count))
+            loops.enter_context(out.loop(TERM, self.size(self.spec.k)))
+            if self.spec.living == "k":
+                loops.enter_context(out.when(self.lives(Name(TERM))))
+            yield
 
     def dots(self, out: Block) -> None:
         """A sum for each lane, of the terms that it would have; then those of all lanes."""
@@ -119,31 +179,39 @@ class Product:
             lanes //= 2
             for lane in range(lanes):
                 out.let(sums[lane], binary("+", sums[lane], sums[lane + lanes]))
-        out.let(ACCUMULATOR, binary("+", self.start(), sums[0]))
+        out.let(ACCUMULATOR, binary("+", self.start(ROW, COLUMN), sums[0]))
 
-    def start(self) -> Expression:
+    def start(self, row: str, column: str) -> Expression:
         zero = calls.literal(0, self.spec.dtype)
         if self.spec.start is None:
             return zero
-        found = self.load(self.spec.start)
+        found = self.load(self.spec.start, row, column)
         if not self.spec.begun:
             return found
         return call("where", compare("!=", self.size(self.spec.begun), 0), found, zero)
 
     def term(self, out: Block, total: str = ACCUMULATOR, ahead: int = 0) -> None:
         """Add a term to a total: the one so far ``ahead``."""
-        spec = self.spec
-        around = [*zip(self.turns(), spec.around, strict=True)]
-        a_turns, b_turns = ([(turn, x[side]) for turn, x in around] for side in (1, 2))
-        a = self.at("a_at", (ROW, spec.a[0]), (TERM, spec.a[1]), *a_turns)
-        b = self.at("b_at", (TERM, spec.b[0]), (COLUMN, spec.b[1]), *b_turns)
+        a, b = self.a(ROW), self.b(COLUMN)
         if ahead:
             a, b = binary("+", a, ahead), binary("+", b, ahead)
-        x, y = Item(self.view, a), Item(self.view, b)
+        self.added(out, total, Item(self.view, a), Item(self.view, b))
+
+    def added(self, out: Block, total: str, x: Expression, y: Expression) -> None:
         if self.is_exact:
             out.let(total, binary("+", total, call("rounded_product", x, y)))
         else:
             out.let(total, call("fma", x, y, total))
+
+    def a(self, row: str) -> Expression:
+        """Where the first operand of the term is."""
+        turns = [(turn, x[1]) for turn, x in zip(self.turns(), self.spec.around, strict=True)]
+        return self.at("a_at", (row, self.spec.a[0]), (TERM, self.spec.a[1]), *turns)
+
+    def b(self, column: str) -> Expression:
+        """Where the second operand of the term is."""
+        turns = [(turn, x[2]) for turn, x in zip(self.turns(), self.spec.around, strict=True)]
+        return self.at("b_at", (TERM, self.spec.b[0]), (column, self.spec.b[1]), *turns)
 
     def turns(self) -> list[str]:
         """The indices of the axes around k."""
@@ -192,11 +260,49 @@ class Product:
                 found = binary("+", found, binary("*", index, self.size(stride)))
         return found
 
-    def place(self, operand: Operand) -> Expression:
-        return self.at(f"at_{operand.name}", (ROW, operand.m), (COLUMN, operand.n))
+    def place(self, operand: Operand, row: str = ROW, column: str = COLUMN) -> Expression:
+        return self.at(f"at_{operand.name}", (row, operand.m), (column, operand.n))
 
-    def load(self, name: str) -> Expression:
-        return Item(self.view, self.place(self.spec.operand(name)))
+    def load(self, name: str, row: str = ROW, column: str = COLUMN) -> Expression:
+        return Item(self.view, self.place(self.spec.operand(name), row, column))
 
     def store(self, name: str, value: Expression) -> Write:
         return Write(self.view, self.place(self.spec.operand(name)), value)
+
+
+def block_of(spec: Matmul) -> tuple[int, int]:
+    """How many rows and columns of a product a thread computes at once.
+
+    Sums by themselves wait for every load; more of them than leave each thread of a block some
+    work, or than there are registers for, do not help.
+
+    >>> block_of(Matmul("float32", 32, 64, 64, (64, 1), (64, 1), (), ()))
+    (4, 4)
+    """
+    if not (isinstance(spec.m, int) and isinstance(spec.n, int)):
+        return 1, 1
+    if spec.chosen_form == "dots" or spec.living == "m":
+        return 1, 1
+    most = min(MOST if _is_light(spec) else MOST // 2, spec.m * spec.n // BLOCK_THREADS)
+    shapes = [
+        (rows, columns)
+        for rows in (8, 4, 2, 1)
+        for columns in (8, 4, 2, 1)
+        if spec.m % rows == 0 and spec.n % columns == 0 and rows * columns <= most
+    ]
+    return max(shapes, key=lambda shape: (shape[0] * shape[1], -sum(shape)), default=(1, 1))
+
+
+def _is_light(spec: Matmul) -> bool:
+    """Whether the steps are arithmetic, so that writing them many times costs little."""
+    return all(_is_arithmetic(step.expr) for step in spec.steps)
+
+
+def _is_arithmetic(of: Expr) -> bool:
+    match of:
+        case ("name" | "const", _):
+            return True
+        case (("add" | "sub" | "mul" | "negative"), *args):
+            return all(_is_arithmetic(x) for x in args if isinstance(x, tuple))
+        case _:
+            return False
