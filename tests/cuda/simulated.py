@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -52,5 +53,5 @@ class SimulatedDevice:
     order: int = 0
     name: str = "simulated"
 
-    def load(self, source: str) -> SimulatedModule:
+    def load(self, source: str, directory: Path | None) -> SimulatedModule:
         return SimulatedModule(source, self.can_cooperate, self.threads, self.order)

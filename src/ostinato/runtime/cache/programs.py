@@ -56,7 +56,7 @@ def store(key: str, artifact: Artifact) -> Path | None:
     place = directory_of(key)
     try:
         ready_root()
-        trust.write(place / FILE, artifact.source.encode())
+        _write_source(place / FILE, artifact.source.encode())
         sealed.write(place / ARTIFACT, key, dumps(artifact))  # last: it says that all is here
         require_place(place)
         trim_at_times(place)
@@ -64,6 +64,16 @@ def store(key: str, artifact: Artifact) -> Path | None:
         trust.not_cached(failure)
         return None
     return place
+
+
+def _write_source(file: Path, source: bytes) -> None:
+    """Write the source where it is not yet: what Numba keeps is for a file of this very time."""
+    try:
+        is_there = trust.read(file) == source
+    except OSError:
+        is_there = False
+    if not is_there:
+        trust.write(file, source)
 
 
 def load(key: str) -> Artifact | None:

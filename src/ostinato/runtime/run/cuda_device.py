@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.errors import MemoryLimitError, OptionError, OstinatoError
+from ostinato.runtime.machine_code.source_module import FILE
 from ostinato.runtime.run.device import Copied, form
 
 THREADS = 128  # of a block: four warps share what an item computes
@@ -52,22 +54,32 @@ class CudaDevice:
         name = self.current.name
         return name.decode() if isinstance(name, bytes) else str(name)
 
-    def load(self, source: str) -> CudaModule:
-        return CudaModule(self, source)
+    def load(self, source: str, directory: Path | None) -> CudaModule:
+        return CudaModule(self, source, directory)
 
 
 class CudaModule:
-    """The kernels of a program, which its first run compiles for the types that they take."""
+    """The kernels of a program, which its first run compiles for the types that they take.
 
-    def __init__(self, device: CudaDevice, source: str) -> None:
+    Numba keeps the machine code beside the source in ``directory``, if there is one.
+    """
+
+    def __init__(self, device: CudaDevice, source: str, directory: Path | None) -> None:
         self.device, self.cuda = device, device.cuda
         self.scope: dict[str, Any] = {"__name__": "ostinato.generated"}
-        exec(compile(source, "<program for CUDA>", "exec"), self.scope)
+        file = "<program for CUDA>" if directory is None else str(directory / FILE)
+        exec(compile(source, file, "exec"), self.scope)
+        for kernel in self.kernels() if directory is not None else ():
+            kernel.enable_caching()
         self.arena: Any = None
         self.taken = Lock()  # by one run at a time: all use the same arena
         can_cooperate = bool(device.current.COOPERATIVE_LAUNCH)
         phases = self.scope["PHASES"], self.scope["REPEATS"]
         self.is_cooperative, self.form = form(*phases, can_cooperate)
+
+    def kernels(self) -> list[Any]:
+        """The functions that the host may launch."""
+        return [x for name, x in self.scope.items() if name == "main" or name.startswith("phase_")]
 
     @property
     def blocks(self) -> int:
@@ -146,13 +158,12 @@ class CudaModule:
         """One cooperative launch of no more blocks than are resident."""
         args = (memory, at, words, np.int64(stride), np.int64(seed), *sizes)
         main = self.scope["main"]
-        kernel = main.specialize(*args)
-        (compiled,) = kernel.overloads.values()
+        compiled = main.compile(tuple(map(main.typeof_pyval, args)))
         most = int(compiled.max_cooperative_grid_blocks(THREADS))
         if most < blocks:
             fact = f"the device runs {most} blocks of this kernel at once, and {blocks} are asked"
             raise OptionError(fact, f"Compile with threads={max(1, most)}.")
-        kernel[blocks, THREADS](*args)
+        main[blocks, THREADS](*args)
 
     def apart(
         self,

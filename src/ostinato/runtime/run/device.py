@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -68,7 +69,7 @@ class Device(Protocol):
     @property
     def name(self) -> str: ...
 
-    def load(self, source: str) -> Loaded: ...
+    def load(self, source: str, directory: Path | None) -> Loaded: ...
 
 
 def missing() -> str:

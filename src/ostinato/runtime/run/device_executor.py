@@ -87,7 +87,7 @@ class DeviceExecutable(Executable):
     ) -> None:
         """Compile the module for the device; ``threads`` are blocks, 0 for all that fit on it."""
         self.device = device.find()
-        self.module = self.device.load(artifact.source)
+        self.module = self.device.load(artifact.source, directory)
         super().__init__(artifact, directory, key, threads or self.module.blocks)
 
     def load(self, making: Making | None = None) -> Loaded:
