@@ -95,6 +95,10 @@ def ctlz(x: Any) -> Any:
     return np.int64(64 - int(u64(x)).bit_length())
 
 
+def upper_word(x: Any, y: Any) -> Any:
+    return i32(int(u32(x)) * int(u32(y)) >> 32)
+
+
 def fshl(high: Any, low: Any, by: Any) -> Any:
     return i64((((int(u64(high)) << 64) | int(u64(low))) << int(by)) >> 64)
 
@@ -149,4 +153,5 @@ FUNCTIONS: dict[str, Any] = {
     "wide_shl": _wide(int.__lshift__),
     "wide_lshr": _wide(int.__rshift__),
     "wide_ctlz": _wide_ctlz,
+    "upper_word": upper_word,
 }

@@ -44,6 +44,7 @@ class Tiles:
     beside: tuple[tuple[int, int], ...]  # numbers in a matrix, rows that read it
     beside_more: int  # rows beside a matrix that is in no near cache
     adding: int  # rows of a tile that adds once to sums of matrices, if there are enough
+    unit: int = 1  # of the rows of a tile that has more of them
 
     def rows_beside(self, numbers: int) -> int:
         """The rows beside a matrix of so many numbers: a larger one should serve more of them."""
@@ -79,6 +80,8 @@ class Target:
     keeps_parts: bool = False  # one worker folds a row in lanes: see `emit.accumulators`
     link_ns: float = 1.0  # of a byte that goes to a slower memory or back: a gigabyte a second
     takes_whole_tiles: bool = False  # all slots of a tile take no longer than those of its rows
+    spread: int = 1  # tiles, groups of them and slices of sums that there should be, if there can
+    adds_as: Target | None = None  # in whose tiles an exact program adds up, if not in its own
     profile: Profile | None = None  # what work takes, if not as measured on the host
     calls_python: bool = True  # functions of the user, while a run goes on
     checks_addresses: bool = True  # if a run is asked to
@@ -88,6 +91,26 @@ class Target:
     def lanes(self) -> int:
         """The float32 elements of a vector."""
         return self.vector_bytes // 4
+
+    def workers(self, cores: int) -> int:
+        """How many workers run a program where the host has so many cores."""
+        return cores if self.runtime == "host" else self.usual_workers
+
+    def adding(self, exact: bool) -> Target:
+        """The target by which a program is planned."""
+        return self.adds_as if exact and self.adds_as is not None else self
+
+    def groups(self, least: int, sums: int) -> int:
+        """How many groups of tiles add up ``sums`` numbers each; their sums stay in the caches.
+
+        >>> from ostinato.codegen.cpu.cpu_target import CPU
+        >>> CPU.groups(8, 10_000)
+        8
+        """
+        found = self.spread
+        while found > least and 4 * found * sums > self.far_bytes:
+            found //= 2
+        return max(found, least)
 
     def together(self, slots: int) -> int:
         """How many slots of a tile are computed together: as many as some vectors have lanes."""

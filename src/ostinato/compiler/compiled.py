@@ -426,7 +426,7 @@ def _curve(request: Request, extents: Mapping[str, int]) -> MemoryCurve:
 
 def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     """Everything that decides the artifact: program, rules, options, compiler, machine."""
-    workers = options.threads or available_cores()
+    workers = options.threads or target_of(options.target).workers(available_cores())
     chosen = "all" if rules is None else spell(tuple(tuple(texts_of(r).values()) for r in rules))
     target = target_of(options.target)
     asked = chosen, repr(options), str(options.by_extents), str(workers)

@@ -24,7 +24,7 @@ from ostinato.pdg.errors import OptionError
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, symbols
 from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.pass_record import with_added
@@ -155,8 +155,18 @@ def assemble(
         words=Words(*WORDS),
         memory_limit=options.memory_limit,
         explanation=_explanation(optimized, plan, source, texts, times, profile),
-        short={d.extent.name: n for d, n in plan.short.items() if isinstance(d.extent, Extent)},
+        short=_short(plan, target_of(options.target)),
     )
+
+
+def _short(plan: Plan, target: Target) -> dict[str, int]:
+    """Up to where extents are short; those of a product are, if the target wants many tiles."""
+    out: dict[str, int] = {}
+    for dim, most in plan.short.items():
+        if isinstance(dim.extent, Extent) or target.spread > 1:
+            for name in (x.name for x in symbols(dim.extent) if isinstance(x, Extent)):
+                out[name] = max(most, out.get(name, 0))
+    return out
 
 
 def _places(plan: Plan, options: Options) -> tuple[Place, PlaceStream]:
@@ -398,7 +408,11 @@ def _workers(plan: Plan, extents: Mapping[str, int], options: Options) -> int:
     from ostinato.codegen.emit.interface import interface
 
     most = max([1, *tile_counts(interface(plan).tiles, extents)])
-    return min(options.threads or available_cores(), most)
+    return min(options.threads or _available(options), most)
+
+
+def _available(options: Options) -> int:
+    return target_of(options.target).workers(available_cores())
 
 
 class Rewritten(Protocol):
@@ -441,7 +455,7 @@ def plan_of(optimized: Rewritten, options: Options) -> tuple[Plan, dict[str, Arr
 
 def machine_workers(target: Target) -> int:
     """The workers that a variant is made for, whatever the number of threads."""
-    return min(target.usual_workers, os.cpu_count() or 1)
+    return min(target.usual_workers, target.workers(os.cpu_count() or 1))
 
 
 def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]:
@@ -451,8 +465,8 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     from ostinato.codegen.planning.plan import PlanOptions
     from ostinato.codegen.planning.within_limit import Room, fitted
 
-    target = target_of(options.target)
-    workers = options.threads or available_cores()
+    target = target_of(options.target).adding(options.exact)
+    workers = options.threads or _available(options)
     workers = machine_workers(target) if options.by_extents else workers
     half = options.storage if options.storage in HALVES else None
     room = Room(

@@ -22,7 +22,7 @@ from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
 from ostinato.codegen.cuda.rewriting import calls, exchanged, rewritten, within
 from ostinato.codegen.cuda.touches import accesses
-from ostinato.codegen.loops.expression import SUFFIX, Call, Expression, Item, Name, binary
+from ostinato.codegen.loops.expression import SUFFIX, Call, Expression, Item, Name, binary, call
 from ostinato.codegen.loops.matmul_spec import Matmul
 from ostinato.codegen.loops.numba_source import INDENT, comment, show, within_docstring
 from ostinato.codegen.loops.shared_words import SQUARE
@@ -43,7 +43,7 @@ GIVEN = frozenset(
         *("block_barrier", "grid_barrier", "where", "rounded_product", "fma", "sqrt", "fabs"),
         *("floor", "ceil", "rint", "copysign", "bits_of", "f32_of_bits", "f64_of_bits", "ctlz"),
         *("fshl", "truncated_quotient", "wide_add", "wide_sub", "wide_mul", "wide_or", "wide_shl"),
-        *("wide_lshr", "wide_ctlz", "device", "kernel"),
+        *("wide_lshr", "wide_ctlz", "upper_word", "device", "kernel"),
         *("block_thread", "block_threads", "grid_block", "grid_blocks", "Arena"),
     )
 )
@@ -149,7 +149,7 @@ class Source:
         body = tuple(map(statement, of.body))
         lines = [*show(self.body(body, {}))]
         if of.value is not None:
-            value = exchanged(of.value, change)
+            value = exchanged(exchanged(of.value, change), unsigned)
             self.use(_functions(value))
             lines.append(f"return {value}")
         self.texts[name] = _text("device", name, tuple(of.parameters), lines)
@@ -168,7 +168,7 @@ class Source:
 
         made = tuple(map(statement, body))
         self.use(each.function for each in calls(made))
-        return made
+        return without_signs(made)
 
     def use(self, names: Iterator[str]) -> None:
         """Write the functions of these names, if they are not written."""
@@ -236,6 +236,29 @@ def _made(value: Value | None) -> Value:
     return value
 
 
+def unsigned(of: Expression) -> Expression:
+    """An element of the arena at an index without a sign: Numba counts others from the end."""
+    match of:
+        case Item(Name(view), index) if "." in view:
+            return Item(of.array, call("u64", index))
+        case _:
+            return of
+
+
+def without_signs(body: Body) -> Body:
+    """Statements that access the arena at indices without a sign."""
+
+    def statement(of: Statement) -> Statement:
+        made = within(rewritten(of, unsigned), statement)
+        match made:
+            case Write(Name(view) as array, index, value) if "." in view:
+                return Write(array, call("u64", index), value)
+            case _:
+                return made
+
+    return tuple(map(statement, body))
+
+
 def _functions(of: Expression) -> Iterator[str]:
     return (each.function for each in calls((Let(("x",), of),)))
 
@@ -249,7 +272,7 @@ def transpose(name: str) -> str:
         to = binary("+", binary("+", "to", binary("*", "column", "to_step")), "row")
         out.add(Write(view, to, Item(view, source)))
     parameters = (ARENA, "to", "to_step", "source", "source_step")
-    return function("device", name, parameters, out.body)
+    return function("device", name, parameters, without_signs(out.body))
 
 
 def function(kind: str, name: str, parameters: Sequence[str], body: Body) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.cpu.cpu_target import CPU
-from ostinato.codegen.target import Target, Unit, Writer
+from ostinato.codegen.target import Target, Tiles, Unit, Writer
 from ostinato.machine.profile import Profile
 
 if TYPE_CHECKING:
@@ -83,15 +84,15 @@ PROFILE = Profile(
 )
 """What work takes on one multiprocessor of an H200, by its clock and bandwidths: never measured."""
 
-CUDA = Target(
+_EXACT = Target(
     name="cuda",
-    vector_bytes=CPU.vector_bytes,  # and tiles: sums of several axes add up as they do there
+    vector_bytes=CPU.vector_bytes,  # and tiles: exact sums add up as they do there
     line_bytes=128,
     page_bytes=1 << 62,  # no load waits for a store to another page
     near_bytes=1 << 17,
     far_bytes=1 << 25,
     tiles=CPU.tiles,
-    usual_workers=132,
+    usual_workers=CPU.usual_workers,
     alone_elements=2048,
     shared_elements=8192,
     listed_rows=256,
@@ -106,5 +107,21 @@ CUDA = Target(
     calls_python=False,
     checks_addresses=False,
     runtime="device",
+)
+CUDA = replace(
+    _EXACT,
+    usual_workers=132,
+    tiles=Tiles(
+        usual=32,
+        narrow=256,
+        narrowest=1,
+        block=1,
+        beside=((1 << 16, 32),),
+        beside_more=64,
+        adding=32,
+        unit=8,
+    ),
+    spread=128,
+    adds_as=_EXACT,
 )
 """Devices of the kind of an H100; another one runs the same code."""

@@ -176,6 +176,12 @@ _by_type(truncated_quotient, _quotient_i32, _quotient_i64, types.int32)
 
 
 @device
+def upper_word(x: Any, y: Any) -> Any:
+    """The upper 32 bits of a product of words without signs."""
+    return np.int32(libdevice.umulhi(x, y))
+
+
+@device
 def ctlz(x: Any) -> Any:
     return np.int64(libdevice.clzll(x))
 

@@ -31,7 +31,7 @@ from ostinato.codegen.loops.statements import Block, Body, Write
 MASK = ("mask_at", "mask_step", "mask_size")
 VECTOR_BYTES = 64
 ROW, COLUMN, TERM, LANE = "row", "column", "term", "lane"
-BLOCK_THREADS = 128  # four warps, one for each scheduler of a multiprocessor
+BLOCK_THREADS = 256  # of which each should have work
 MOST = 16  # sums of a thread at once
 
 

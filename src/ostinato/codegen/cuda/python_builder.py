@@ -18,6 +18,8 @@ from ostinato.codegen.cpu.llvm_text import (
     F32,
     F64,
     I1,
+    I32,
+    I64,
     I128,
     Constant,
     Instruction,
@@ -103,6 +105,7 @@ class PythonBuilder(Builder):
         self.depth, self.count = 1, 0
         self.aside = self._aside
         self._known: list[dict[str, Value]] = [{}]
+        self._words: dict[str, tuple[Value, Value, bool]] = {}  # see `trunc`
 
     # ------------------------------------------------------------ lines
 
@@ -220,7 +223,11 @@ class PythonBuilder(Builder):
         return self._whole("sub", "-", lhs, rhs)
 
     def mul(self, lhs: Value, rhs: Value) -> Value:
-        return self._whole("mul", "*", lhs, rhs)
+        made = self._whole("mul", "*", lhs, rhs)
+        if lhs.ref in self._words and rhs.ref.isdigit() and int(rhs.ref) < 2**32:
+            factor = Value(I32, str(signed(int(rhs.ref), 32)))
+            self._words[made.ref] = self._words[lhs.ref][0], factor, False
+        return made
 
     def and_(self, lhs: Value, rhs: Value) -> Value:
         return self._whole("and", "&", lhs, rhs)
@@ -259,7 +266,11 @@ class PythonBuilder(Builder):
     def lshr(self, lhs: Value, rhs: Value) -> Value:
         if lhs.type.text == WIDE:
             return self._called("wide_lshr", lhs, rhs)
-        return self._of_unsigned(">>", lhs, rhs)
+        made = self._of_unsigned(">>", lhs, rhs)
+        if lhs.ref in self._words and rhs.ref == "32":
+            x, y, _ = self._words[lhs.ref]
+            self._words[made.ref] = x, y, True
+        return made
 
     def ashr(self, lhs: Value, rhs: Value) -> Value:
         return self._whole("ashr", ">>", lhs, rhs)
@@ -288,7 +299,13 @@ class PythonBuilder(Builder):
     # ------------------------------------------------------------ types
 
     def trunc(self, value: Value, kind: Type) -> Value:
+        """A word of a product of two words is computed in 32 bits, the upper one by itself."""
         x = spelled(value)
+        if kind == I32 and value.ref in self._words:
+            word, factor, is_upper = self._words[value.ref]
+            if is_upper:
+                return self._called("upper_word", word, factor)
+            return word if factor.ref == "1" else self.mul(word, factor)
         if kind.text == value.type.text:
             return value
         if kind == I1:
@@ -304,7 +321,10 @@ class PythonBuilder(Builder):
         if kind.text == WIDE:
             return self.named(kind, f"(i64(0), {x})")
         inner = x if source == "i1" else f"{UNSIGNED[source]}({x})"
-        return self.named(kind, f"{SPELLED[kind.text]}({inner})")
+        made = self.named(kind, f"{SPELLED[kind.text]}({inner})")
+        if value.type == I32 and kind == I64:
+            self._words[made.ref] = value, Value(I32, "1"), False
+        return made
 
     def sext(self, value: Value, kind: Type) -> Value:
         x = spelled(value)

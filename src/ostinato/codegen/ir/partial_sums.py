@@ -25,13 +25,15 @@ def is_short_row(size: Expr) -> bool:
     return size.is_const and size.const < ROW
 
 
-def slices_of(rows: int) -> int:
+def slices_of(rows: int, least: int = ROWS) -> int:
     """In how many slices the rows of a matrix add up, each in turn; 1: in no parts.
+
+    A slice has ``least`` rows or more, as far as there are not too few slices.
 
     >>> [slices_of(rows) for rows in (8, 16, 64, 128, 200, 512, 4096)]
     [1, 8, 8, 16, 8, 64, 64]
     """
-    found = (n for n in (64, 32, 16) if rows % n == 0 and rows // n >= ROWS)
+    found = (n for n in (64, 32, 16) if rows % n == 0 and rows // n >= least)
     return next(found, 8 if rows % 8 == 0 and rows > 8 else 1)
 
 

@@ -152,7 +152,8 @@ class _Search:
         """
         run, tiled, target = self.passes, self.tiled, self.target
         split = run.optional("layout", dict(prepared), lay_out, prepared, target)
-        split = run.made("partial folds", split_folds(split, tiled.tiles, run))
+        folds = split_folds(split, tiled.tiles, run, target.spread > 1)
+        split = run.made("partial folds", folds)
         sizes = Sizes(split, self.hints)
         split, products = run.optional(
             "products", (as_folds(split), {}), find_products, split, sizes, run, self.exact

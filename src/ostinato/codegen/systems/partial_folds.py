@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ostinato.codegen.ir.partial_sums import is_short_row, slices_of
+from ostinato.codegen.ir.partial_sums import ROWS, is_short_row, slices_of
 from ostinato.codegen.ir.system import Axis, Load, Statement, fresh
 from ostinato.codegen.ir.tree import Contraction, Fill, Leaf, Loop, Nest, Path, Tree, leaves
 from ostinato.codegen.ir.values import Rewrite
@@ -23,22 +23,35 @@ from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
 def split_folds(
-    statements: Mapping[str, Statement], tiles: frozenset[Dim], passes: Passes = ALL_PASSES
+    statements: Mapping[str, Statement],
+    tiles: frozenset[Dim],
+    passes: Passes = ALL_PASSES,
+    spread: bool = False,
 ) -> dict[str, Statement]:
-    """Split every fold over tiles, and over lanes where it also runs over points."""
+    """Split every fold over tiles, and over lanes where it also runs over points.
+
+    If it is to ``spread`` over many workers, a tile adds up its lanes itself, and a slice of a
+    matrix may be one row.
+    """
     out: dict[str, Statement] = {}
     whole = "folds of matrices" in passes.without
     for name, s in statements.items():
         apart, is_whole = _apart(s, tiles), True
         while True:
             if not apart and not whole and (found := _matrix(s)):
-                s, apart = _in_slices(s, *found) if is_whole else (s, frozenset({found[1].index}))
+                s, apart = _in_slices(s, *found, 1 if spread else ROWS) if is_whole else (s, frozenset({found[1].index}))
                 is_whole = False
             if not apart:
                 break
-            part = _partial(s, apart, fresh(f"{name}_part", {*statements, *out}))
+            first = apart & tiles if spread else frozenset[Dim]()
+            part = _partial(s, first or apart, fresh(f"{name}_part", {*statements, *out}))
+            s = _combined(s, part, first or apart)
+            if first and apart - first:
+                lanes = _partial(part, apart - first, fresh(f"{name}_lanes", {*statements, *out}))
+                out[lanes.name] = lanes
+                part = _combined(part, lanes, apart - first)
             out[part.name] = part
-            s, apart = _combined(s, part, apart), frozenset[Dim]()
+            apart = frozenset[Dim]()
         out[name] = s
     return out
 
@@ -53,9 +66,12 @@ def _matrix(s: Statement) -> tuple[Axis, Axis] | None:
     return (row, lane) if {row.index, lane.index} <= s.reduced and whole else None
 
 
-def _in_slices(s: Statement, row: Axis, lane: Axis) -> tuple[Statement, frozenset[Dim]]:
+def _in_slices(
+    s: Statement, row: Axis, lane: Axis, least: int
+) -> tuple[Statement, frozenset[Dim]]:
     """A fold over a matrix, and the indices that stay: the lane, and the slice of the rows."""
-    slices = slices_of(row.size.const) if row.size.is_const and row.size == row.pad else 1
+    is_known = row.size.is_const and row.size == row.pad
+    slices = slices_of(row.size.const, least) if is_known else 1
     if slices == 1:
         return s, frozenset({lane.index})
     rows = row.size.const // slices

@@ -126,7 +126,9 @@ def tile(system: System, widths: Mapping[str, int], workers: int, target: Target
     choice = chosen_tiles(system, widths, workers, target)
     lanes = choice.lanes
     tiles = {
-        d: _tile(d, [s for n, s in statements.items() if lanes[n] == d], width, system.hints)
+        d: _tile(
+            d, [s for n, s in statements.items() if lanes[n] == d], width, system.hints, target
+        )
         for d, width in choice.widths.items()
     }
     forms: dict[str, dict[Dim, Form]] = {
@@ -143,9 +145,11 @@ def tile(system: System, widths: Mapping[str, int], workers: int, target: Target
     )
 
 
-def _tile(dim: Dim, own: Sequence[Statement], width: int, hints: Mapping[str, int]) -> Tile:
+def _tile(
+    dim: Dim, own: Sequence[Statement], width: int, hints: Mapping[str, int], target: Target
+) -> Tile:
     """The tiles of a dim along which ``own`` statements run, in groups where sums are large."""
-    groups = groups_of(typical(dim, hints))
+    groups = target.groups(groups_of(typical(dim, hints)), sums(dim, own))
     alone = all(s.reduced <= {dim} | {a.index for a in s.axes} for s in own if dim in s.reduced)
     group = Dim(f"{dim.name}_g") if alone and sums(dim, own) >= GROUPED else None
     return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"), group, groups)

@@ -51,13 +51,13 @@ def chosen_tiles(
         if crossed and d.name not in widths and _fills_vectors(d, own, target):
             points.add(d)
             if _hinted(d, system.hints) is None:
-                short[d] = 1
+                short[d] = target.spread
             continue
         has_steps = _has_steps(d, own, carried)
         width = widths.get(d.name, 0)
         found[d] = width or _width(d, own, system.hints, workers, has_steps, target)
         if not width and _hinted(d, system.hints) is None:
-            short[d] = found[d]
+            short[d] = found[d] * target.spread
     lanes_left = {name: None if d in points else d for name, d in chosen.items()}
     return TileChoice(lanes_left, found, frozenset(points), short)
 
@@ -233,10 +233,12 @@ def _width(
     if not symbols(dim.extent):
         workers = TILES  # without a hint no result depends on the number of threads
     if steps is None:
-        return max(tiles.usual, beside)
+        is_narrow = target.spread > 1 and _is_narrow(own, target)
+        return max(tiles.narrow if is_narrow else tiles.usual, beside)
     lines = sum(_row(s) for s in own if dim not in s.reduced)
     widest = max(widest, balanced_width(steps, lines, sums(dim, own), workers, target))
-    return default_width(steps, workers, widest, _narrowest(dim, own, steps, target))
+    narrowest = _narrowest(dim, own, steps, target)
+    return default_width(steps, workers, widest, narrowest, tiles.unit)
 
 
 def _narrowest(dim: Dim, own: Sequence[Statement], steps: int, target: Target) -> int:
@@ -277,8 +279,10 @@ def balanced_width(steps: int, line: int, sums: int, workers: int, target: Targe
     return max(usual, min(isqrt(sums * steps // (workers * line)), target.near_bytes // 4 // line))
 
 
-def default_width(steps: int, workers: int, widest: int, narrowest: int) -> int:
+def default_width(steps: int, workers: int, widest: int, narrowest: int, unit: int = 1) -> int:
     """The rows per tile for a dim of about ``steps``: workers should have equally many tiles.
+
+    A tile of more than ``unit`` rows has a multiple of them.
 
     >>> [default_width(steps, 2, 32, 8) for steps in (1, 40, 64, 96, 4096)]
     [1, 24, 32, 24, 32]
@@ -287,4 +291,5 @@ def default_width(steps: int, workers: int, widest: int, narrowest: int) -> int:
         return steps
     rounds = -(-steps // (workers * widest))
     share = -(-steps // (workers * rounds))
-    return min(widest, -(-share // narrowest) * narrowest)
+    step = max(narrowest, unit) if share > unit else narrowest
+    return min(widest, -(-share // step) * step)

@@ -15,7 +15,7 @@ from ostinato.pdg.errors import MemoryLimitError, OptionError, OstinatoError
 from ostinato.runtime.machine_code.source_module import FILE
 from ostinato.runtime.run.device import Copied, form
 
-THREADS = 128  # of a block: four warps share what an item computes
+THREADS = 256  # of a block: eight warps share what an item computes
 OLDEST = (7, 0)  # of the devices whose threads meet at barriers of their own
 WORD = 8  # bytes: the arena is as long as a whole number of them
 
