@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ostinato.codegen.cuda.loop_order import Order
 from ostinato.codegen.cuda.one_thread import ARENA, OneThread, typed
 from ostinato.codegen.cuda.rewriting import calls, every, given, named, values, within
 from ostinato.codegen.cuda.rows import LANE, Kept, Rows
@@ -72,6 +73,7 @@ class Threads(OneThread):
         self.known: dict[str, Expression] = {}  # what names stand for, if nothing is loaded for it
         self.masks: dict[str, tuple[Expression, ...]] = {}
         self.all = frozenset(self.function.tensors)
+        self.order = Order(self.accesses, self.touched)
         self.count = 0
 
     def _of_definition(self, of: Definition) -> Touched:
@@ -228,15 +230,30 @@ class Threads(OneThread):
         return _by_one((made,)) if isinstance(of, Do) else within(made, self.shared)
 
     def loop(self, of: For | While, since: Touched) -> tuple[list[Statement], Touched]:
-        """A loop that all threads run: a turn comes after what was before, or another turn."""
-        self.require_known(*values(of))
-        self.forget(given((of,)))
+        """A loop that all threads run, taken apart where it can be, by rows where it can be."""
         if isinstance(of, For):
-            self.forget((of.index,))
+            out: list[Statement] = []
+            apart = self.order.apart(of)
+            if len(apart) > 1:
+                for each in apart:
+                    made, since = self.statement(each, since)
+                    out += made
+                return out, since
+            exchanged = self.order.exchanged(of, self.known)
+            if exchanged is not None:
+                return self.turns(exchanged, since)
+            self.require_known(*values(of))
+            self.forget((of.index, *given((of,))))
             looked = Rows(self.accesses, dict(self.known))
             if looked.fits(of):
                 barrier, since = self.after(self.touched((of,)), since)
                 return [*barrier, self.by_rows(of, looked)], since
+        return self.turns(of, since)
+
+    def turns(self, of: For | While, since: Touched) -> tuple[list[Statement], Touched]:
+        """A loop whose turns come after what was before, or another turn."""
+        self.require_known(*values(of))
+        self.forget((*given((of,)), *((of.index,) if isinstance(of, For) else ())))
         barrier, since = self.after(self.read(*values(of)), since)
         self.leaving.append([])
         _, end = self.body(of.body, since)

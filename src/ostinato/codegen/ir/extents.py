@@ -47,9 +47,7 @@ class Sizes:
 
 
 def stored_points(hi: Expr) -> Expr:
-    """The least bound on a span over extents alone: ``w`` for the rows of a tile,
-    ``min(w, B - w*b_o)``.
-    """
+    """The least bound on a span over extents alone: ``w`` for ``min(w, B - w*b_o)`` rows."""
     match hi.terms:
         case ((Extremum("min", of), 1),) if hi.const == 0:
             free = [x for x in of if not dims_of(x)]

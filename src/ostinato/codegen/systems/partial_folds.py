@@ -34,24 +34,23 @@ def split_folds(
     matrix may be one row.
     """
     out: dict[str, Statement] = {}
-    whole = "folds of matrices" in passes.without
+    whole, least = "folds of matrices" in passes.without, 1 if spread else ROWS
     for name, s in statements.items():
         apart, is_whole = _apart(s, tiles), True
         while True:
             if not apart and not whole and (found := _matrix(s)):
-                s, apart = _in_slices(s, *found, 1 if spread else ROWS) if is_whole else (s, frozenset({found[1].index}))
+                lane = frozenset({found[1].index})
+                s, apart = _in_slices(s, *found, least) if is_whole else (s, lane)
                 is_whole = False
             if not apart:
                 break
-            first = apart & tiles if spread else frozenset[Dim]()
-            part = _partial(s, first or apart, fresh(f"{name}_part", {*statements, *out}))
-            s = _combined(s, part, first or apart)
-            if first and apart - first:
-                lanes = _partial(part, apart - first, fresh(f"{name}_lanes", {*statements, *out}))
-                out[lanes.name] = lanes
-                part = _combined(part, lanes, apart - first)
-            out[part.name] = part
-            apart = frozenset[Dim]()
+            outer = apart & tiles if spread else frozenset[Dim]()
+            part = _partial(s, outer or apart, fresh(f"{name}_part", {*statements, *out}))
+            s, apart = _combined(s, part, outer or apart), apart - outer if outer else frozenset()
+            if apart:
+                lanes = _partial(part, apart, fresh(f"{name}_lanes", {*statements, *out}))
+                out[lanes.name], part = lanes, _combined(part, lanes, apart)
+            out[part.name], apart = part, frozenset[Dim]()
         out[name] = s
     return out
 
@@ -66,9 +65,7 @@ def _matrix(s: Statement) -> tuple[Axis, Axis] | None:
     return (row, lane) if {row.index, lane.index} <= s.reduced and whole else None
 
 
-def _in_slices(
-    s: Statement, row: Axis, lane: Axis, least: int
-) -> tuple[Statement, frozenset[Dim]]:
+def _in_slices(s: Statement, row: Axis, lane: Axis, least: int) -> tuple[Statement, frozenset[Dim]]:
     """A fold over a matrix, and the indices that stay: the lane, and the slice of the rows."""
     is_known = row.size.is_const and row.size == row.pad
     slices = slices_of(row.size.const, least) if is_known else 1

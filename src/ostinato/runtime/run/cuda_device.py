@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
@@ -72,6 +73,7 @@ class CudaModule:
         for kernel in self.kernels() if directory is not None else ():
             kernel.enable_caching()
         self.arena: Any = None
+        self.launchers: dict[tuple[str, int], Any] = {}
         self.taken = Lock()  # by one run at a time: all use the same arena
         can_cooperate = bool(device.current.COOPERATIVE_LAUNCH)
         phases = self.scope["PHASES"], self.scope["REPEATS"]
@@ -163,7 +165,16 @@ class CudaModule:
         if most < blocks:
             fact = f"the device runs {most} blocks of this kernel at once, and {blocks} are asked"
             raise OptionError(fact, f"Compile with threads={max(1, most)}.")
-        main[blocks, THREADS](*args)
+        self.launcher(main, blocks)(*args)
+
+    def launcher(self, kernel: Any, blocks: int) -> Any:
+        """A kernel for a grid. Numba warns of small ones, which few rows need."""
+        key = kernel.py_func.__name__, blocks
+        if key not in self.launchers:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.launchers[key] = kernel[blocks, THREADS]
+        return self.launchers[key]
 
     def apart(
         self,
@@ -179,7 +190,7 @@ class CudaModule:
 
         def launch(kernel: Any, items: int, args: Sequence[int]) -> None:
             grid = max(1, min(blocks, int(items)))
-            kernel[grid, THREADS](memory, at, np.int64(stride), *map(np.int64, args))
+            self.launcher(kernel, grid)(memory, at, np.int64(stride), *map(np.int64, args))
 
         key = (seed & 0xFFFFFFFF) ^ (seed >> 32 & 0xFFFFFFFF)
         run: Callable[..., None] = self.scope["run"]

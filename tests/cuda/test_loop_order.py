@@ -1,0 +1,97 @@
+"""Loops over steps are taken apart and exchanged where, and only where, the meaning stays."""
+
+import pytest
+
+from ostinato.codegen.cuda.loop_order import Order
+from ostinato.codegen.cuda.rewriting import calls
+from ostinato.codegen.cuda.touches import NOTHING, Access, Touched
+from ostinato.codegen.loops.expression import Expression, Name, call
+from ostinato.codegen.loops.statements import Block, Body, For
+
+ACCESSES = {
+    f"{kind}_{tensor}": Access(tensor, "float32", kind == "st")
+    for tensor in "xyz"
+    for kind in ("ld", "st")
+}
+g, a, b, at_x, at_y, at_z, n = map(Name, ("g", "a", "b", "at_x", "at_y", "at_z", "n"))
+
+
+def touched(body: Body) -> Touched:
+    found = NOTHING
+    for access in (ACCESSES[c.function] for c in calls(body) if c.function in ACCESSES):
+        one = frozenset((access.tensor,))
+        found |= Touched(writes=one) if access.is_store else Touched(reads=one)
+    return found
+
+
+ORDER = Order(ACCESSES, touched)
+
+
+def load(tensor: str, at: Expression) -> Expression:
+    return call(f"ld_{tensor}", "arena", at)
+
+
+def added(out: Block, tensor: str, at: Expression, value: Expression) -> None:
+    out.do(call(f"st_{tensor}", "arena", at, load(tensor, at) + value))
+
+
+def only(out: Block) -> For:
+    (made,) = out.body
+    assert isinstance(made, For)
+    return made
+
+
+def two_sums(second: str, reads: str) -> For:
+    """Over the groups, `x` adds up `z`, and another tensor adds up what is read."""
+    out = Block()
+    with out.loop("g", n):
+        out.let("o", at_z + g * 64)
+        with out.loop("a", 64, binding="lanes"):
+            added(out, "x", at_x + a, load("z", Name("o") + a))
+        with out.loop("b", 8, binding="lanes"):
+            added(out, second, Name(f"at_{second}") + b, load(reads, Name("o") + b))
+    return only(out)
+
+
+def test_sums_of_different_arrays_are_loops_of_their_own() -> None:
+    first, second = ORDER.apart(two_sums("y", "z"))
+    assert [str(s) for s in first.body][:1] == [str(s) for s in second.body][:1], "the place"
+    assert [*touched(first.body).writes, *touched(second.body).writes] == ["x", "y"]
+
+
+@pytest.mark.parametrize(("second", "reads"), [("y", "x"), ("x", "z"), ("z", "z")])
+def test_what_shares_written_memory_stays_together(second: str, reads: str) -> None:
+    loop = two_sums(second, reads)
+    assert ORDER.apart(loop) == (loop,)
+
+
+def test_what_shares_a_variable_stays_together() -> None:
+    out = Block()
+    with out.loop("g", n):
+        out.let("total", load("z", at_z + g))
+        added(out, "x", at_x, Name("total"))
+        added(out, "y", at_y, Name("total"))
+    assert ORDER.apart(only(out)) == (only(out),)
+
+
+def matrix(at: Expression) -> For:
+    """Over the groups, a matrix adds up matrices."""
+    out = Block()
+    with out.loop("g", n), out.loop("b", "first", "end"), out.loop("a", 64, binding="lanes"):
+        added(out, "x", at, load("z", at_z + g * 4096 + b * 64 + a))
+    return only(out)
+
+
+@pytest.mark.parametrize("at", [at_x + b * 64 + a, at_x + b * 80 + a, at_x + a - b * 64])
+def test_a_matrix_adds_up_element_by_element(at: Expression) -> None:
+    found = ORDER.exchanged(matrix(at), {})
+    assert found is not None
+    (inner,) = found.body
+    assert (found.index, isinstance(inner, For) and inner.index) == ("b", "g")
+
+
+@pytest.mark.parametrize(
+    "at", [at_x + b * 63 + a, at_x + a, at_x + b * 64, at_x + b * 64 + a + g, at_x + b * n + a]
+)
+def test_elements_that_may_meet_keep_their_order(at: Expression) -> None:
+    assert ORDER.exchanged(matrix(at), {}) is None
