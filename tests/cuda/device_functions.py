@@ -119,6 +119,10 @@ def _rounded_product(x: Any, y: Any) -> Any:
     return x * y
 
 
+def _exchange(array: Any, index: Any, value: Any) -> Any:
+    return array.exchange(index, value)
+
+
 def _itself(of: Any) -> Any:
     return of
 
@@ -142,6 +146,7 @@ FUNCTIONS: dict[str, Any] = {
     "block_threads": lambda: THREADS.threads,
     "grid_block": lambda: THREADS.block,
     "grid_blocks": lambda: THREADS.blocks,
+    "exchange": _exchange,
     **{"where": where, "fma": fma, "bits_of": bits_of, "ctlz": ctlz, "fshl": fshl},
     **{"rounded_product": _rounded_product, "truncated_quotient": truncated_quotient},
     **{"sqrt": np.sqrt, "fabs": np.fabs, "floor": np.floor, "ceil": np.ceil, "rint": np.rint},

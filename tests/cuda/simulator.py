@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ from ostinato.codegen.cuda.arena_views import STORED
 from tests.cuda.device_functions import FUNCTIONS, THREADS
 
 BARRIERS = ("block_barrier", "grid_barrier")
+Way = Literal["reads", "writes", "exchanges"]
+Accesses = dict[tuple[int, int], tuple[int, int]]  # the last one of each thread: after what
 Thread = Generator[str, None, None]
 
 
@@ -92,7 +94,8 @@ class Memory:
     grid_epoch: int = 0
     epochs: dict[int, int] = field(default_factory=dict[int, int])  # barriers of each block
     written: dict[int, Any] = field(default_factory=dict[int, Any])
-    read: dict[int, dict[tuple[int, int], Any]] = field(default_factory=dict[int, Any])
+    read: dict[int, Accesses] = field(default_factory=dict[int, Any])  # since it was written
+    exchanged: dict[int, Accesses] = field(default_factory=dict[int, Any])  # likewise
 
     def views(self) -> SimpleNamespace:
         size = self.arena.size // 8 * 8
@@ -110,17 +113,27 @@ class Memory:
             return True
         return other[0] == self.thread[0] and at[1] < self.epochs.get(other[0], 0)
 
-    def note(self, byte: int, is_write: bool) -> None:
+    def note(self, byte: int, way: Way) -> None:
+        """Threads may exchange the value of a place in any order; they do nothing else with it."""
         last = self.written.get(byte)
         if last is not None and not self.is_ordered(*last):
             raise Fault(f"byte {byte}: {self.thread} after {last[0]} wrote it, without a barrier")
-        if not is_write:
-            self.read.setdefault(byte, {})[self.thread] = self.now()
-            return
-        for other, at in self.read.pop(byte, {}).items():
+        if way != "reads":
+            self.require_order(byte, way, self.read, "reads")
+        if way != "exchanges":
+            self.require_order(byte, way, self.exchanged, "exchanges")
+        if way == "writes":
+            self.read.pop(byte, None)
+            self.exchanged.pop(byte, None)
+            self.written[byte] = self.thread, self.now()
+        else:
+            found = self.read if way == "reads" else self.exchanged
+            found.setdefault(byte, {})[self.thread] = self.now()
+
+    def require_order(self, byte: int, way: Way, of: dict[int, Accesses], other_way: Way) -> None:
+        for other, at in of.get(byte, {}).items():
             if not self.is_ordered(other, at):
-                raise Fault(f"byte {byte}: {self.thread} writes what {other} reads")
-        self.written[byte] = self.thread, self.now()
+                raise Fault(f"byte {byte}: {self.thread} {way} what {other} {other_way}")
 
 
 @dataclass
@@ -130,19 +143,26 @@ class View:
     memory: Memory
     array: npt.NDArray[Any]
 
-    def place(self, index: int, is_write: bool) -> int:
+    def place(self, index: int, way: Way) -> int:
         at = int(index)
         if not 0 <= at < self.array.size:
             raise Fault(f"element {at} of {self.array.size}")
-        self.memory.note(at * self.array.itemsize, is_write)
+        self.memory.note(at * self.array.itemsize, way)
         return at
 
     def __getitem__(self, index: int) -> Any:
-        return self.array[self.place(index, False)]
+        return self.array[self.place(index, "reads")]
 
     def __setitem__(self, index: int, value: Any) -> None:
-        at = self.place(index, True)
+        at = self.place(index, "writes")
         self.array[at] = np.asarray(value).astype(self.array.dtype)
+
+    def exchange(self, index: int, value: Any) -> Any:
+        """Give a place another value, and return what it had."""
+        at = self.place(index, "exchanges")
+        before = self.array[at]
+        self.array[at] = value
+        return before
 
 
 # ---------------------------------------------------------------- the grid

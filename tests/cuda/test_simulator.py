@@ -59,6 +59,40 @@ def test_a_missing_barrier_is_a_race(missing: dict[str, str], fact: str) -> None
         run(SUM.format(**{**BOTH, **missing}), 10)
 
 
+EXCHANGE = """
+@kernel
+def main(arena):
+    thread = block_thread()
+    if thread == 0:
+        arena.int32[0] = -1
+    block_barrier()
+    arena.int32[8 + thread] = exchange(arena.int32, 0, i64(thread))
+    {then}
+"""
+
+
+def test_threads_may_exchange_in_any_order() -> None:
+    then = "block_barrier()\n    arena.int32[20 + thread] = arena.int32[0]"
+    found = run(EXCHANGE.format(then=then), blocks=1).view(np.int32)
+    assert sorted([found[0], *found[8:11]]) == [-1, 0, 1, 2]
+    assert found[20:23].tolist() == [found[0]] * 3
+
+
+@pytest.mark.parametrize(
+    ("then", "fact"),
+    [
+        (
+            "arena.int32[20 + thread] = arena.int32[0]",
+            "(exchanges|reads) what .* (reads|exchanges)",
+        ),
+        ("if thread == 1:\n        arena.int32[0] = 5", "writes what .* exchanges|wrote it"),
+    ],
+)
+def test_no_thread_uses_what_others_exchange(then: str, fact: str) -> None:
+    with pytest.raises(Fault, match=fact):
+        run(EXCHANGE.format(then=then), blocks=1)
+
+
 def test_threads_that_wait_for_different_things_are_told() -> None:
     source = "@kernel\ndef main(arena):\n    if block_thread() > 0:\n        block_barrier()"
     with pytest.raises(Fault, match="wait for different things: .'block_barrier', 'end'."):
