@@ -70,6 +70,27 @@ def orders() -> Made:
     return ot.Program(place=x.argsort(-1), row=ot.sort(x, -1)), {"x": values(3, 21)}
 
 
+def permutations() -> Made:
+    """Orders of rows of several sizes: by all threads of a block, and where there are many rows."""
+    b, g, n, t = ot.dims("b g n t")
+    x = ot.input("x", (53,), over=b)
+    h, k = ot.recurrent("h", (53,), over=t), ot.recurrent("k", (n.size,), over=(g, t))
+    h[0], k[g, 0] = ot.arange(53).cast("float32"), ot.zeros(n.size)
+    h[t + 1] = h.take(ot.random.permutation(53, over=t), axis=0)
+    k[g, t + 1] = (k + h.sum()).take(ot.random.permutation(n.size, over=(g, t)), axis=0)
+    return ot.Program(
+        none=ot.random.permutation(n.size - 21),
+        one=ot.random.permutation(n.size - 20, over=t),
+        two=ot.random.permutation(2, over=(b, t)),
+        few=ot.random.permutation(n.size, shape=2),
+        more=ot.random.permutation(n.size, over=b, shape=3),
+        drawn=x.take(ot.random.permutation(53, over=(b, t)), axis=0)[b, :].sum(0),
+        whole=ot.random.permutation(257),
+        h=h,
+        k=k,
+    ), {"x": values(5, 53), "G": 2, "T": 3, "N": 21}
+
+
 def products() -> Made:
     b = ot.dims("b")
     x, w = ot.input("x", (6,), over=b), ot.input("w", (6, 10))
@@ -128,9 +149,9 @@ def environment() -> Made:
 
 
 PROGRAMS: dict[str, Callable[[], Made]] = {
-    **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers, orders)},
-    **{f.__name__: f for f in (products, convolution, network, reinforce, ppo)},
-    **{f.__name__: f for f in (ragged, environment)},
+    **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers)},
+    **{f.__name__: f for f in (orders, permutations, products)},
+    **{f.__name__: f for f in (convolution, network, reinforce, ppo, ragged, environment)},
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
     "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
     "crowd": lambda: (crowd(), {"B": 70, "T": 4}),

@@ -118,7 +118,7 @@ def _scratches(plan: Plan) -> Iterator[tuple[str, Storage]]:
     """The scratch memory of statements."""
     for kernel in plan.kernels:
         for leaf, _, _ in leaves(kernel.body):
-            beside = scratch(leaf, plan.statements)
+            beside = scratch(leaf, plan.storage)
             if beside is not None:
                 yield computed(leaf)[0], beside
 

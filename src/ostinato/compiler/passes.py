@@ -328,7 +328,7 @@ PASSES: tuple[Pass, ...] = (
         "scratch", "codegen.memory.storage.scratches",
         "Adds the memory that leaves need beside their tensors.",
         needs="trees of loops",
-        gives="each worker has its own",
+        gives="no two workers use the same",
         necessary="sorting needs a second row",
     ),
     # --- the plan

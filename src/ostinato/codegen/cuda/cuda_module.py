@@ -16,7 +16,7 @@ from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
-from ostinato.codegen.cuda import grid, threads
+from ostinato.codegen.cuda import grid, shuffles, threads
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
@@ -43,7 +43,7 @@ GIVEN = frozenset(
         *("block_barrier", "grid_barrier", "where", "rounded_product", "fma", "sqrt", "fabs"),
         *("floor", "ceil", "rint", "copysign", "bits_of", "f32_of_bits", "f64_of_bits", "ctlz"),
         *("fshl", "truncated_quotient", "wide_add", "wide_sub", "wide_mul", "wide_or", "wide_shl"),
-        *("wide_lshr", "wide_ctlz", "upper_word", "device", "kernel"),
+        *("wide_lshr", "wide_ctlz", "upper_word", "exchange", "device", "kernel"),
         *("block_thread", "block_threads", "grid_block", "grid_blocks", "Arena"),
     )
 )
@@ -55,7 +55,7 @@ NUMBERS = (
 )
 OWN = (
     *(threads.THREAD, threads.THREADS, grid.BLOCK, grid.BLOCKS),
-    *("grid", "lane_row", "launch", "wait", "run", "PHASES", "REPEATS"),
+    *("grid", "lane_row", "launch", "wait", "run", "PHASES", "REPEATS", shuffles.NAME),
 )
 NAMES = frozenset((*prelude.NAMES, *GIVEN, *OWN, "u64"))
 """What no variable of a program may be called."""
@@ -107,6 +107,8 @@ class Source:
                     product = Product(spec, self.is_exact)
                     body = self.body(product.body(), {})
                     self.texts[name] = function("device", name, product.parameters(), body)
+                case Definition((name,), shuffles.NAME, _):
+                    found[name] = self.shuffle()
                 case Definition((name,), maker, (str(dtype), *rest)) if maker in threads.ROWS:
                     given = [access[x.id] for x in rest if isinstance(x, Name)]
                     views = [Access(x.dtype, x.is_store) for x in given]
@@ -115,6 +117,12 @@ class Source:
                 case _:
                     pass
         return found
+
+    def shuffle(self) -> str:
+        """Write the one function that shuffles rows."""
+        body = self.body(shuffles.body(), {})
+        self.texts[shuffles.NAME] = function("device", shuffles.NAME, shuffles.PARAMETERS, body)
+        return shuffles.NAME
 
     def inner(self, of: Inner, name: str) -> str:
         """Write a function of the loop IR that other functions call."""

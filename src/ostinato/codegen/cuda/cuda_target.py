@@ -106,6 +106,7 @@ _EXACT = Target(
     module=_module,
     writer=_writer,
     digest=digest,
+    deals_out_rows=True,
     takes_whole_tiles=True,
     profile=PROFILE,
     calls_python=False,

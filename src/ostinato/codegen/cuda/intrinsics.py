@@ -61,6 +61,12 @@ def grid_barrier() -> None:
 
 
 @device
+def exchange(array: Any, index: Any, value: Any) -> Any:
+    """What stood in a place of int32 before: no thread comes between reading and writing it."""
+    return cuda.atomic.exch(array, index, np.int32(value))
+
+
+@device
 def where(test: Any, x: Any, y: Any) -> Any:
     return x if test else y
 

@@ -53,6 +53,7 @@ THREAD, THREADS = "thread", "threads"
 BARRIER = Do(Call("block_barrier", ()))
 ROWS = frozenset(("argsort", "top", "shuffle", "searchleft", "searchright"))
 """What one thread does for a row: makers of functions of rows."""
+SHUFFLE = "linked_shuffle"  # what all threads do for a row
 
 
 @dataclass
@@ -66,8 +67,9 @@ class Threads(OneThread):
         super().__post_init__()
         definitions = self.function.definitions
         self.products = {n for d in definitions if d.maker == "matmul" for n in d.names}
+        self.together = {n for d in definitions if d.maker in ("matmul", SHUFFLE) for n in d.names}
         self.rows: Mapping[str, Touched] = {
-            d.names[0]: self._of_definition(d) for d in definitions if d.maker in ROWS
+            d.names[0]: self._of_definition(d) for d in definitions if d.maker in {*ROWS, SHUFFLE}
         }
         self.lists = {n for d in definitions if d.maker == "living" for n in d.names}
         self.known: dict[str, Expression] = {}  # what names stand for, if nothing is loaded for it
@@ -166,7 +168,7 @@ class Threads(OneThread):
         """Whether several threads have something to do in the statements."""
         return any(
             (isinstance(s, For) and s.binding == "lanes")
-            or (isinstance(s, Do) and s.call.function in self.products)
+            or (isinstance(s, Do) and s.call.function in self.together)
             or isinstance(s, Break)
             for s in every(body)
         )
@@ -192,11 +194,12 @@ class Threads(OneThread):
             self.known.pop(name, None)
 
     def done(self, of: Do, since: Touched) -> tuple[list[Statement], Touched]:
-        """A store, which one thread makes; a product, which all compute."""
-        if of.call.function in self.products:
+        """A store, which one thread makes; a product or a shuffle, which all compute."""
+        if of.call.function in self.together:
             self.require_known(*of.call.args)
             barrier, since = self.after(self.touched((of,)), since)
-            return [*barrier, self.product(of)], since
+            made = self.product if of.call.function in self.products else self.shuffle
+            return [*barrier, made(of)], since
         barrier, since = self.after(self.touched((of,)).by_one(), since)
         return [*barrier, _by_one((self.plain(of),))], since
 
@@ -209,6 +212,12 @@ class Threads(OneThread):
                 known = self.masks.get(each.id) if isinstance(each, Name) else None
                 flat += known if known is not None else (self.value(each),)
         args = (Name(ARENA), *flat, Name(THREAD), Name(THREADS))
+        return Do(Call(of.call.function, args), of.remark)
+
+    def shuffle(self, of: Do) -> Do:
+        """Every thread finds the places of some elements."""
+        _, *rest = of.call.args
+        args = (Name(ARENA), *map(self.value, rest), Name(THREAD), Name(THREADS))
         return Do(Call(of.call.function, args), of.remark)
 
     def serial(self, of: For | While | If, since: Touched) -> tuple[list[Statement], Touched]:

@@ -53,7 +53,7 @@ def _mentioned(plan: Plan, kernel: Kernel) -> Iterator[str]:
         for end in filter(None, map(plan.ends.get, path)):
             yield end.mask
             yield from (tensor for tensor, _ in end.fills)
-        beside = scratch(leaf, plan.statements)
+        beside = scratch(leaf, plan.storage)
         if beside is not None:
             yield beside.tensor
         for name in computed(leaf):

@@ -29,7 +29,7 @@ from ostinato.codegen.loops.expression import (
     compare,
 )
 from ostinato.codegen.loops.statements import Binding, Block, Definition, Do
-from ostinato.codegen.memory.storage import scratch
+from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.systems.axes import JUMPING, operands, walked
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.functions import fold_unit
@@ -54,7 +54,8 @@ def emit_sweep(leaf: Sweep, function: Function, out: Block) -> None:
         case _:
             writer.scan(inside)
     out.extend(writer.body.hoisted)
-    shared = scratch(leaf, function.plan.statements) is not None  # rows one after the other use it
+    beside = scratch(leaf, function.plan.storage)
+    shared = beside is not None and len(beside.axes) == 1  # rows one after the other use it
     with writer.loops(writer.outer, out, "serial" if shared else "lanes"):
         out.extend(inside.body)
 
@@ -240,7 +241,7 @@ class _Sweep:
 
     def sort(self, out: Block) -> None:
         keys = self.first(self.operands[0])
-        beside = scratch(self.leaf, self.function.plan.statements)
+        beside = scratch(self.leaf, self.function.plan.storage)
         assert beside is not None, "sorting has scratch memory"
         name = self.define("argsort", keys.tensor, self.s.name, beside.tensor)
         row = self.row or self.single()
@@ -248,9 +249,14 @@ class _Sweep:
         args = (
             *(self.body.offset(keys), self.stride(self.operands[0])),
             *(self.body.offset(self.result(expr(0))), self.stride(own)),
-            *(self.function.start(beside.tensor), self.size(row)),
+            *(self.beside(beside), self.size(row)),
         )
         out.do(call(name, ARENA, *args))
+
+    def beside(self, of: Storage) -> Expression:
+        """Where the scratch memory of this row begins."""
+        rows = (expr(a.index) for a in of.axes[:-1])
+        return self.body.offset(Load(of.tensor, (), (*rows, expr(0)), of.dtype))
 
     def top(self, out: Block) -> None:
         (keys,) = self.operands
@@ -265,11 +271,15 @@ class _Sweep:
 
     def shuffle(self, out: Block) -> None:
         choices = self.first(self.operands[0])
-        name = self.define("shuffle", choices.tensor, self.s.name)
+        beside = scratch(self.leaf, self.function.plan.storage)
+        kind = "shuffle" if beside is None else "linked_shuffle"
+        more = () if beside is None else (beside.tensor,)
+        name = self.define(kind, choices.tensor, self.s.name, *more)
         row = self.row or self.single()
         args = (
             *(self.body.offset(choices), self.stride(self.operands[0])),
             *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
+            *(() if beside is None else (self.beside(beside),)),
             self.size(row),
         )
         out.do(call(name, ARENA, *args))

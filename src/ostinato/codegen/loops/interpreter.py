@@ -213,6 +213,8 @@ class _Running:
                 return (primitives.top(*args),)
             case "shuffle", _:
                 return (primitives.shuffle(*args),)
+            case "linked_shuffle", _:
+                return (primitives.linked_shuffle(*args),)
             case ("searchleft" | "searchright") as fn, _:
                 return (primitives.search(fn)(*args),)
             case _:

@@ -185,6 +185,20 @@ def shuffle(_: str, load: Load, get: Load, put: Store) -> Meaning:
     return order
 
 
+def linked_shuffle(dtype: str, load: Load, get: Load, put: Store, _: Load, keep: Store) -> Meaning:
+    """``shuffle(view, choices, choice_step, at, step, scratch, count)``."""
+    in_turn = shuffle(dtype, load, get, put)
+
+    def order(
+        m: Memory, choices: int, choice_step: int, at: int, step: int, scratch: int, count: int
+    ) -> None:
+        for k in range(2 * count):
+            keep(m, scratch + k, -1)
+        in_turn(m, choices, choice_step, at, step, count)
+
+    return order
+
+
 def search(fn: str) -> Callable[[str, Load], Meaning]:
     """``searchleft`` or ``searchright``, of ``(view, start, step, count, value)``."""
 

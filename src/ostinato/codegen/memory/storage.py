@@ -8,20 +8,24 @@ of the dims inside it, and one carried around a parallel loop belongs to its til
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Literal
 
 from ostinato.codegen.ir.extents import Spans, stored_points
+from ostinato.codegen.ir.partial_sums import is_short_row
 from ostinato.codegen.ir.system import Axis, Statement
 from ostinato.codegen.ir.tree import Contraction, Leaf, Loop, Nest, Site, Sweep, Tree, leaves, sites
 from ostinato.codegen.scheduling.deps import HERE, Dep, Unit, idle_loads
 from ostinato.codegen.scheduling.leaves import reads_same_element
+from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, product
 from ostinato.pdg.node import Dtype
 
 Place = Literal["global", "local", "register"]
+LINKED_WORDS = 2  # for each element of a row that threads shuffle together
+LINKED_ROWS = 8  # are shuffled so, in turn: one thread takes longer for one than all for several
 MOST_SLOTS = 2**20  # of a window: a longer distance is mostly longer than the run itself
 
 
@@ -225,18 +229,49 @@ def input_storage(s: Statement) -> Storage:
     return Storage(s.name, "global", slots, s.result_axes, s.dtype)
 
 
-def scratch(leaf: Leaf, statements: Mapping[str, Statement]) -> Storage | None:
-    """A second row of positions, where sorting merges to and fro."""
-    if not isinstance(leaf, Sweep) or statements[leaf.statement].fold != "argsort":
-        return None
-    s = statements[leaf.statement]
+def scratch(leaf: Leaf, storage: Mapping[str, Storage]) -> Storage | None:
+    """The scratch memory of a leaf, if it has some."""
+    return storage.get(_beside(leaf.statement)) if isinstance(leaf, Sweep) else None
+
+
+def scratches(
+    trees: Sequence[Tree], statements: Mapping[str, Statement], target: Target
+) -> dict[str, Storage]:
+    """The scratch memory of all leaves, by name."""
+    out: dict[str, Storage] = {}
+    for leaf, path, _ in leaves(tuple(trees)):
+        if isinstance(leaf, Sweep):
+            s, name = statements[leaf.statement], _beside(leaf.statement)
+            axes = _scratch_axes(leaf, s, target)
+            is_alone = target.deals_out_rows and not any(loop.parallel for loop in path)
+            if axes:
+                out[name] = Storage(name, "global" if is_alone else "local", (), axes, s.dtype)
+    return out
+
+
+def _scratch_axes(leaf: Sweep, s: Statement, target: Target) -> tuple[Axis, ...]:
+    """The axes of a leaf's scratch memory; () without any.
+
+    Sorting merges to and fro between two rows of positions: rows that are sorted at once have each
+    their own. Where threads shuffle a row together it has the heads and links of lists.
+    """
     single = Axis(Dim("k"), expr(1), expr(1))
     row = next((a for a in s.result_axes if a.index == s.along), single)
-    axis = Axis(row.index, row.pad, row.pad)
-    return Storage(f"{s.name} scratch", "local", (), (axis,), s.dtype)
+    match s.fold:
+        case "argsort":
+            kept = (*leaf.rows, row) if target.deals_out_rows else (row,)
+        case "shuffle" if target.deals_out_rows and _is_linked(leaf, row):
+            kept = (replace(row, pad=row.pad * LINKED_WORDS),)
+        case _:
+            kept = ()
+    return tuple(Axis(a.index, a.pad, a.pad) for a in kept)
 
 
-def scratches(trees: Sequence[Tree], statements: Mapping[str, Statement]) -> dict[str, Storage]:
-    """The scratch memory of all leaves, by name."""
-    found = (scratch(leaf, statements) for leaf, _, _ in leaves(tuple(trees)))
-    return {s.tensor: s for s in found if s is not None}
+def _is_linked(leaf: Sweep, row: Axis) -> bool:
+    """Whether threads shuffle a row together: of many rows each thread takes some."""
+    rows = product(a.pad for a in leaf.rows)
+    return rows.is_const and rows.const <= LINKED_ROWS and not is_short_row(row.size)
+
+
+def _beside(statement: str) -> str:
+    return f"{statement} scratch"

@@ -218,7 +218,7 @@ class _Driver:
         reads: set[str] = set()
         for leaf, _, _ in leaves(body):
             writes.update(computed(leaf))
-            beside = scratch(leaf, self.statements)
+            beside = scratch(leaf, self.storage)
             if beside is not None:
                 writes.add(beside.tensor)
             if not isinstance(leaf, Fill):

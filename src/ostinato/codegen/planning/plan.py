@@ -140,7 +140,7 @@ def _placed(
     storage = run.optional(
         "steps apart", storage, steps_apart, storage, statements, outputs | held, options.target
     )
-    return trees, storage | run.made("scratch", scratches(found.trees, statements))
+    return trees, storage | run.made("scratch", scratches(found.trees, statements, options.target))
 
 
 def _input(name: str, s: Statement) -> Port:
