@@ -1,7 +1,9 @@
 """Shuffles by all threads of a block give the orders that one thread gives."""
 
+import operator
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 import ostinato as ot
 from ostinato.codegen.cuda.cuda_module import Source
+from ostinato.codegen.loops.primitives import linked_shuffle
 from ostinato.compiler.options import options_from
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.pdg.axis_functions import along_axis
@@ -78,6 +81,18 @@ def test_each_barrier_is_needed(number: int) -> None:
     parts[number : number + 2] = ["pass".join(parts[number : number + 2])]
     with pytest.raises(Fault, match="without a barrier|writes what|reads what|exchanges what"):
         shuffled([0] * 9, text="block_barrier()".join(parts))
+
+
+def test_the_interpreter_of_the_loop_ir_means_the_same() -> None:
+    choices = [0, 0, 2, 1, -1, 9]
+    memory: Any = [*choices, *[-1] * 18]
+    load: Any = operator.getitem
+    store: Any = operator.setitem
+    meaning = linked_shuffle("int32", load, load, store, load, store)
+    meaning(memory, 0, 1, 6, 1, 12, 6)
+    assert memory[6:12] == shuffled(choices)
+    with pytest.raises(IndexError):
+        meaning(memory[:-1], 0, 1, 6, 1, 12, 6)
 
 
 def per_game() -> ot.Program:
