@@ -148,10 +148,42 @@ def environment() -> Made:
     return ot.Program(total=reward[:, :].sum(), end=(ended | cut)[b, :].sum(0)), {"B": 35, "T": 12}
 
 
+def logistic() -> Made:
+    """Steps of one number, which one thread takes; what they are begun with has no step."""
+    t = ot.dims("t")
+    x, n = ot.recurrent("x", over=t), ot.recurrent("n", dtype="int32", over=t)
+    x[0], n[0] = ot.input("first"), 3
+    x[t + 1] = 3.7 * x * (1.0 - x)
+    n[t + 1] = n + ot.where(x > 0.5, 2, -1)
+    return ot.Program(last=x[-1], count=n[-1], flag=n[-1] > 4), {"first": 0.3, "T": 9}
+
+
+def ended() -> Made:
+    """Steps of one number that end early."""
+    t = ot.dims("t")
+    x = ot.recurrent("x", over=t)
+    x[0] = ot.input("first")
+    x[t + 1] = 1.5 * x + 0.25
+    ot.stop(t, when=x > 6.0)
+    return ot.Program(total=x[:].sum(), x=x), {"first": 0.3, "T": 40}
+
+
+def nested() -> Made:
+    """Steps inside of steps, of one number each."""
+    i, t = ot.dims("i t")
+    x, w = ot.recurrent("x", over=(i, t)), ot.recurrent("w", over=i)
+    w[0] = ot.input("first")
+    x[i, 0] = w
+    x[i, t + 1] = 0.5 * x + ot.sin(x) * w
+    w[i + 1] = 0.9 * w + 0.1 * x[i, -1]
+    return ot.Program(last=w[-1], end=x[-1, -1]), {"first": 0.3, "T": 5, "I": 4}
+
+
 PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers)},
     **{f.__name__: f for f in (orders, permutations, products)},
     **{f.__name__: f for f in (convolution, network, reinforce, ppo, ragged, environment)},
+    **{f.__name__: f for f in (logistic, ended, nested)},
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
     "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
     "crowd": lambda: (crowd(), {"B": 70, "T": 4}),

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 import ostinato as ot
-from ostinato.codegen.cuda.rows import Rows
+from ostinato.codegen.cuda.kept import Steps
+from ostinato.codegen.cuda.rows import Rows, of_row
 from ostinato.codegen.cuda.touches import Access
 from ostinato.codegen.loops.expression import Expression, Name, call
 from ostinato.codegen.loops.statements import Block, For
@@ -62,11 +63,13 @@ def test_a_row_that_may_touch_another_one_needs_them(
 
 def test_only_a_place_that_never_moves_is_a_variable() -> None:
     found: list[int] = []
-    for name in ("one place", "a place for each step", "two columns", "places in circles"):
-        looked = Rows(ACCESSES, {})
-        assert looked.fits(loop(*FITS[name]))
-        found.append(len(looked.kept(frozenset())))
-    assert found == [1, 0, 2, 0]
+    for name in FITS:
+        looked = Steps(ACCESSES, {})
+        (row,) = of_row(loop(*FITS[name]), 32)
+        assert isinstance(row, For)
+        assert looked.look(row)
+        found.append(len([*looked.kept(set(), is_alone=True)]))
+    assert found == [1, 0, 2, 0, 1]
 
 
 def kernels(program: ot.Program) -> str:

@@ -155,7 +155,7 @@ def assemble(
         words=Words(*WORDS),
         memory_limit=options.memory_limit,
         explanation=_explanation(optimized, plan, source, texts, times, profile),
-        short=_short(plan, target_of(options.target)),
+        short={} if options.exact else _short(plan, target_of(options.target)),
     )
 
 

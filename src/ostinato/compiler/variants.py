@@ -8,7 +8,7 @@ to be faster, or to need far less memory. That takes as long as the first time, 
 a run is predicted to take a while, when it is first needed.
 
 Which variant runs follows from the extents, the program and the machine, never from what ran before
-or from the number of threads.
+or from the number of threads. Exact programs have none: theirs would add up in other tiles.
 """
 
 from __future__ import annotations

@@ -1,12 +1,16 @@
-"""What one thread does: loads and stores as accesses to the arena by type, or its variables."""
+"""What one thread does: loads and stores as accesses to the arena by type, or its variables.
+
+A loop over steps that it runs by itself has the places that stay in variables: see `kept`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ostinato.codegen.cuda.rewriting import rewritten, within
+from ostinato.codegen.cuda.kept import Kept, Steps, has_turns
+from ostinato.codegen.cuda.rewriting import given, indices, opened, rewritten, together
 from ostinato.codegen.cuda.touches import accesses
 from ostinato.codegen.loops.expression import (
     FLOATS,
@@ -22,7 +26,17 @@ from ostinato.codegen.loops.expression import (
     compare,
 )
 from ostinato.codegen.loops.expression import given as expression
-from ostinato.codegen.loops.statements import Do, For, Function, Let, Nothing, Statement, Write
+from ostinato.codegen.loops.statements import (
+    Body,
+    Do,
+    For,
+    Function,
+    If,
+    Let,
+    Nothing,
+    Statement,
+    Write,
+)
 
 ARENA = "arena"
 SUFFIXES: Mapping[str, str] = {"bool": "bool", **{str(k): v for k, v in SUFFIX.items()}}
@@ -40,11 +54,51 @@ class OneThread:
         self.accesses = accesses(self.function)
         self.floats: set[str] = set()
         self.kept: dict[tuple[str, Expression], str] = {}  # places that are variables of a thread
+        self.known: dict[str, Expression] = {}  # what names stand for, if nothing is loaded for it
+        body = self.function.body
+        parameters = (name for name, _ in self.function.parameters)
+        self.taken = {*given(body), *indices(body), *parameters}
 
-    def private(self, of: Statement) -> Statement:
+    # ------------------------------------------------------------ statements
+
+    def private(self, of: Statement) -> Body:
         """A statement that one thread runs by itself."""
-        made = within(self.plain(of), self.private)
-        return replace(made, binding="serial") if isinstance(made, For) else made
+        if isinstance(of, For):
+            return self.steps(of, self.private)
+        return (opened(self.plain(of), self.private),)
+
+    def steps(self, of: For, each: Callable[[Statement], Body], *, is_alone: bool = True) -> Body:
+        """A loop of one thread, or of all of them alike: what stays there is in variables."""
+        looked = Steps(self.accesses, dict(self.known))
+        found = [*looked.kept(self.taken, is_alone)] if looked.look(of) else []
+        had = dict(self.kept)
+        outside = {tensor for tensor, _ in had}
+        found = [x for x in found if x.access.tensor not in outside]
+        made = self.plain(of)
+        assert isinstance(made, For)
+        before = together(map(self._taken_from, found))
+        for x in found:
+            self.kept.update({(x.access.tensor, index): x.name for index in x.indices})
+            if x.access.dtype in FLOATS:
+                self.floats.add(x.name)
+        loop = replace(made, body=together(map(each, of.body)), binding="serial")
+        self.kept = had
+        body = (*before, loop, *together(self._put_back(x) for x in found if x.is_written))
+        test = has_turns(of) if found else None
+        return body if test is None else (If(self.value(test), body),)
+
+    def _taken_from(self, of: Kept) -> Body:
+        dtype = of.access.dtype
+        start, found = typed(dtype, Constant(0)), Item(Name(f"{ARENA}.{dtype}"), of.index)
+        taken = Let((of.name,), compare("!=", found, 0) if dtype == "bool" else found)
+        if of.under is None:
+            return (taken,)
+        return (Let((of.name,), start), If(self.value(of.under), (taken,)))
+
+    def _put_back(self, of: Kept) -> Body:
+        view = Name(f"{ARENA}.{of.access.dtype}")
+        back = Write(view, of.index, Name(of.name))
+        return (back,) if of.under is None else (If(self.value(of.under), (back,)),)
 
     def plain(self, of: Statement) -> Statement:
         """A statement with loads and stores as accesses to the arena by type."""
@@ -62,6 +116,8 @@ class OneThread:
                 return rewritten(of, self.change)
             case _:
                 return rewritten(of, self.change)
+
+    # ------------------------------------------------------------ expressions
 
     def is_float(self, of: Expression) -> bool:
         """Whether an expression is a float: a kernel gives a name values of one type."""

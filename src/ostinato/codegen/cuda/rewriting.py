@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 from ostinato.codegen.loops.expression import (
     Binary,
     Call,
     Compare,
+    Constant,
     Expression,
     Item,
     Logic,
@@ -82,13 +84,23 @@ def inside(statement: Statement) -> tuple[Body, ...]:
 
 def within(of: Statement, change: Change) -> Statement:
     """A statement in which those directly inside are changed."""
+    return opened(of, lambda each: (change(each),))
+
+
+def opened(of: Statement, change: Callable[[Statement], Body]) -> Statement:
+    """A statement in which others stand for each of those directly inside."""
     match of:
         case For(_, _, body) | While(_, body):
-            return replace(of, body=tuple(map(change, body)))
+            return replace(of, body=together(map(change, body)))
         case If(test, then, other):
-            return If(test, tuple(map(change, then)), tuple(map(change, other)))
+            return If(test, together(map(change, then)), together(map(change, other)))
         case _:
             return of
+
+
+def together(bodies: Iterable[Body]) -> Body:
+    """Bodies, one after the other."""
+    return tuple(chain.from_iterable(bodies))
 
 
 def every(body: Body) -> Iterator[Statement]:
@@ -128,6 +140,24 @@ def given(body: Body) -> Iterator[str]:
                 yield name
             case _:
                 pass
+
+
+def indices(body: Body) -> Iterator[str]:
+    """The indices of loops."""
+    yield from (s.index for s in every(body) if isinstance(s, For))
+
+
+def bounds(loop: For) -> tuple[Expression, Expression, Expression]:
+    """Where a loop begins and ends, and how far it goes in a turn."""
+    match loop.bounds:
+        case (last,):
+            return Constant(0), last, Constant(1)
+        case (first, last):
+            return first, last, Constant(1)
+        case (first, last, step):
+            return first, last, step
+        case _:
+            raise AssertionError(f"a loop over {loop.bounds}")
 
 
 def rewritten(statement: Statement, change: Exchange) -> Statement:

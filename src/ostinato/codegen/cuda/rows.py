@@ -1,9 +1,8 @@
 """Loops over steps in which every row stays by itself: one thread runs all steps of a row.
 
 Where all that a loop does is done for the rows of a tile, and no row touches what another one
-writes, the loop over rows may as well stand outside. The steps need no barriers then, and a place
-that belongs to one row all the time is a variable of its thread: it is read before the first step,
-and written back after the last one.
+writes, the loop over rows may as well stand outside. The steps need no barriers then:
+those of one row are a loop of one thread.
 """
 
 from __future__ import annotations
@@ -11,23 +10,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ostinato.codegen.cuda.places import Place, Term, difference, place
-from ostinato.codegen.cuda.rewriting import calls, every, given, named, parts, values
+from ostinato.codegen.cuda.kept import forget
+from ostinato.codegen.cuda.places import Place, difference, place
+from ostinato.codegen.cuda.rewriting import (
+    calls,
+    every,
+    given,
+    indices,
+    named,
+    opened,
+    parts,
+    values,
+)
 from ostinato.codegen.cuda.touches import Access
-from ostinato.codegen.loops.expression import Call, Constant, Expression, Name, binary
-from ostinato.codegen.loops.statements import Add, Body, Do, For, If, Let, Nothing, Remark
+from ostinato.codegen.loops.expression import Call, Constant, Expression, Name, compare
+from ostinato.codegen.loops.statements import (
+    Add,
+    Body,
+    Do,
+    For,
+    If,
+    Let,
+    Nothing,
+    Remark,
+    Statement,
+)
 
 LANE = "lane_row"
 
 
 @dataclass(frozen=True)
 class Touch:
-    """An access at a place, for so many rows."""
+    """An access at a place."""
 
     access: Access
     at: Place
-    index: Expression
-    rows: Expression
 
 
 @dataclass
@@ -44,7 +61,7 @@ class Rows:
 
     def fits(self, loop: For) -> bool:
         """Whether the loop may run by rows; what it touches is known then."""
-        self.moving = {*given((loop,)), *_indices((loop,))}
+        self.moving = {*given((loop,)), *indices((loop,))}
         if not self._collect((loop,)) or not self.touches:
             return False
         written = {t.access.tensor for t in self.touches if t.access.is_store}
@@ -77,8 +94,7 @@ class Rows:
         return True
 
     def _forget(self, names: Iterable[str]) -> None:
-        for name in names:
-            self.known.pop(name, None)
+        forget(self.known, names)
 
     def _loads(self, of: Expression) -> bool:
         return any(isinstance(x, Call) and x.function in self.accesses for x in parts(of))
@@ -91,11 +107,10 @@ class Rows:
             return False
         self.most = max(self.most, most)
         known = {**self.known, loop.index: Name(LANE)}
-        for name in {*given(loop.body), *_indices(loop.body)}:
-            known.pop(name, None)
+        forget(known, {*given(loop.body), *indices(loop.body)})
         for statement in every(loop.body):
             for value in values(statement):
-                self.touches += self._touches(value, known, loop.bounds[0])
+                self.touches += self._touches(value, known)
         return True
 
     def _has_others(self, body: Body) -> bool:
@@ -109,13 +124,10 @@ class Rows:
             c.function not in self.accesses for c in takes_arena
         )
 
-    def _touches(
-        self, of: Expression, known: Mapping[str, Expression], rows: Expression
-    ) -> Iterator[Touch]:
+    def _touches(self, of: Expression, known: Mapping[str, Expression]) -> Iterator[Touch]:
         for x in parts(of):
             if isinstance(x, Call) and x.function in self.accesses:
-                index = x.args[1]
-                yield Touch(self.accesses[x.function], place(index, known), index, rows)
+                yield Touch(self.accesses[x.function], place(x.args[1], known))
 
     def _is_apart(self, tensor: str) -> bool:
         """Whether no row touches an element of the tensor that belongs to another one."""
@@ -146,72 +158,15 @@ class Rows:
                 )
         return kept
 
-    # ------------------------------------------------------------ variables
 
-    def kept(self, taken: frozenset[str]) -> tuple[Kept, ...]:
-        """The places that one row has all the time; names that are ``taken`` are no variables."""
-        found: dict[str, list[Touch]] = {}
-        for each in self.touches:
-            found.setdefault(each.access.tensor, []).append(each)
-        out: dict[tuple[str, frozenset[tuple[Term, int]]], Kept] = {}
-        for tensor, touches in found.items():
-            for each in touches if self._stays(touches) else ():
-                key = tensor, each.at.key()
-                before = out.get(key)
-                name = before.name if before else _fresh(f"own_{tensor}_{len(out)}", taken)
-                indices = before.indices if before else frozenset[Expression]()
-                rows = self._widest(touches)
-                assert rows is not None, f"{tensor} has no known rows"
-                out[key] = Kept(name, each, rows, indices | {each.index})
-        return tuple(out.values())
-
-    def _widest(self, touches: Sequence[Touch]) -> Expression | None:
-        """The rows of all accesses, or all rows of the tile, if they are known before the loop."""
-        found = {t.rows for t in touches}
-        if Constant(self.most) in found:
-            return Constant(self.most)
-        (rows,) = found if len(found) == 1 else (None,)
-        return None if rows is None or self.moving & {*named(rows)} else rows
-
-    def _stays(self, touches: Sequence[Touch]) -> bool:
-        """Whether a tensor is written, and every access is at a place that never moves."""
-        if not any(t.access.is_store for t in touches) or self._widest(touches) is None:
-            return False
-        places: dict[Expression, Place] = {}
-        for each in touches:
-            if places.setdefault(each.index, each.at).key() != each.at.key():
-                return False  # one text for two places
-        return not any(self.moving & n for t in touches for n in t.at.names.values())
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A place in memory that a thread keeps in a variable, and how the loop writes the place."""
-
-    name: str
-    touch: Touch
-    rows: Expression
-    indices: frozenset[Expression]
-
-    @property
-    def index(self) -> Expression:
-        """The place by names that have a value outside of the loop."""
-        total: Expression | None = None
-        for term, factor in sorted(self.touch.at.terms.items()):
-            made: Expression | None = Constant(factor) if factor != 1 or not term else None
-            is_product = len(term) > 1 or made is not None
-            for name in term:
-                one = Name(f"({name})" if is_product and not name.isidentifier() else name)
-                made = one if made is None else binary("*", made, one)
-            assert made is not None, "a term has a factor or a name"
-            total = made if total is None else binary("+", total, made)
-        return Constant(0) if total is None else total
-
-
-def _fresh(name: str, taken: frozenset[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
+def of_row(of: Statement, most: int) -> Body:
+    """A statement as it is for one row of at most so many."""
+    match of:
+        case For(index, (rows,), inner, "lanes"):
+            body = (Let((index,), Name(LANE)), *inner)
+            return body if rows == Constant(most) else (If(compare("<", LANE, rows), body),)
+        case _:
+            return (opened(of, lambda each: of_row(each, most)),)
 
 
 def _step(at: Place) -> int | None:
@@ -231,7 +186,3 @@ def _most(bounds: Sequence[Expression]) -> int | None:
             return int(most)
         case _:
             return None
-
-
-def _indices(body: Body) -> Iterator[str]:
-    yield from (s.index for s in every(body) if isinstance(s, For))

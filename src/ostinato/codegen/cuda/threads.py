@@ -15,21 +15,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ostinato.codegen.cuda.kept import forget
 from ostinato.codegen.cuda.loop_order import Order
-from ostinato.codegen.cuda.one_thread import ARENA, OneThread, typed
-from ostinato.codegen.cuda.rewriting import calls, every, given, named, values, within
-from ostinato.codegen.cuda.rows import LANE, Kept, Rows
+from ostinato.codegen.cuda.one_thread import ARENA, OneThread
+from ostinato.codegen.cuda.rewriting import (
+    bounds,
+    calls,
+    every,
+    given,
+    indices,
+    named,
+    opened,
+    together,
+    values,
+)
+from ostinato.codegen.cuda.rows import LANE, Rows, of_row
 from ostinato.codegen.cuda.touches import NOTHING, Touched
 from ostinato.codegen.loops.expression import (
-    FLOATS,
     Call,
     Compare,
     Constant,
     Expression,
-    Item,
     Name,
     binary,
-    compare,
     operands,
 )
 from ostinato.codegen.loops.statements import (
@@ -72,7 +80,6 @@ class Threads(OneThread):
             d.names[0]: self._of_definition(d) for d in definitions if d.maker in {*ROWS, SHUFFLE}
         }
         self.lists = {n for d in definitions if d.maker == "living" for n in d.names}
-        self.known: dict[str, Expression] = {}  # what names stand for, if nothing is loaded for it
         self.masks: dict[str, tuple[Expression, ...]] = {}
         self.all = frozenset(self.function.tensors)
         self.order = Order(self.accesses, self.touched)
@@ -169,9 +176,8 @@ class Threads(OneThread):
         return any(
             (isinstance(s, For) and s.binding == "lanes")
             or (isinstance(s, Do) and s.call.function in self.together)
-            or isinstance(s, Break)
             for s in every(body)
-        )
+        ) or any(map(_leaves, body))
 
     def uniform(
         self, of: Let | Add, names: Sequence[str], value: Expression, since: Touched
@@ -190,8 +196,11 @@ class Threads(OneThread):
 
     def forget(self, names: Iterable[str]) -> None:
         """What the names stood for is no longer so."""
-        for name in names:
-            self.known.pop(name, None)
+        forget(self.known, names)
+
+    def begin(self, body: Body) -> None:
+        """What statements give a value may have had another one, or none."""
+        self.forget({*given(body), *indices(body)})
 
     def done(self, of: Do, since: Touched) -> tuple[list[Statement], Touched]:
         """A store, which one thread makes; a product or a shuffle, which all compute."""
@@ -223,20 +232,22 @@ class Threads(OneThread):
     def serial(self, of: For | While | If, since: Touched) -> tuple[list[Statement], Touched]:
         """What has no lanes: computed by all threads if nobody waits for its stores."""
         touched = self.touched((of,))
-        self.forget(given((of,)))
+        self.begin((of,))
         if touched.reads & touched.writes:
             barrier, since = self.after(touched.by_one(), since)
             self.alone.update(given((of,)))
-            return [*barrier, _by_one((self.private(of),))], since
+            return [*barrier, _by_one(self.private(of))], since
         stored = Touched(written_by_one=touched.writes)
         barrier, since = self.after(Touched(touched.reads) | stored, since)
         self.require_known(*values(of))
-        return [*barrier, self.shared(of)], since
+        return [*barrier, *self.shared(of)], since
 
-    def shared(self, of: Statement) -> Statement:
+    def shared(self, of: Statement) -> Body:
         """A statement that all threads run; one of them stores."""
+        if isinstance(of, For):
+            return self.steps(of, self.shared, is_alone=False)
         made = self.plain(of)
-        return _by_one((made,)) if isinstance(of, Do) else within(made, self.shared)
+        return (_by_one((made,)) if isinstance(of, Do) else opened(made, self.shared),)
 
     def loop(self, of: For | While, since: Touched) -> tuple[list[Statement], Touched]:
         """A loop that all threads run, taken apart where it can be, by rows where it can be."""
@@ -252,17 +263,17 @@ class Threads(OneThread):
             if exchanged is not None:
                 return self.turns(exchanged, since)
             self.require_known(*values(of))
-            self.forget((of.index, *given((of,))))
+            self.begin((of,))
             looked = Rows(self.accesses, dict(self.known))
             if looked.fits(of):
                 barrier, since = self.after(self.touched((of,)), since)
-                return [*barrier, self.by_rows(of, looked)], since
+                return [*barrier, self.by_rows(of, looked.most)], since
         return self.turns(of, since)
 
     def turns(self, of: For | While, since: Touched) -> tuple[list[Statement], Touched]:
         """A loop whose turns come after what was before, or another turn."""
         self.require_known(*values(of))
-        self.forget((*given((of,)), *((of.index,) if isinstance(of, For) else ())))
+        self.begin((of,))
         barrier, since = self.after(self.read(*values(of)), since)
         self.leaving.append([])
         _, end = self.body(of.body, since)
@@ -270,7 +281,7 @@ class Threads(OneThread):
         self.leaving[-1].clear()
         body, end = self.body(of.body, again)
         left = self.leaving.pop()
-        self.forget(given((of,)))
+        self.begin((of,))
         made = self.plain(of)
         assert isinstance(made, For | While)
         out = [*barrier, replace(made, body=body)]
@@ -282,9 +293,9 @@ class Threads(OneThread):
         self.require_known(of.test)
         barrier, since = self.after(self.read(of.test), since)
         then, one = self.body(of.then, since)
-        self.forget(given(of.then))
+        self.begin(of.then)
         other, two = self.body(of.other, since)
-        self.forget(given(of.other))
+        self.begin(of.other)
         return [*barrier, If(self.value(of.test), then, other)], one | two
 
     def require_known(self, *of: Expression) -> None:
@@ -298,7 +309,7 @@ class Threads(OneThread):
         """Deal out the turns of loops in lanes that stand directly inside each other."""
         barrier, since = self.after(self.touched((of,)), since)
         loops, body = _nest(of)
-        self.forget(given(body))
+        self.begin((of,))
         self.alone.difference_update(given(body))  # every thread has its own there
         bounds = [x for loop in loops for x in loop.bounds]
         self.require_known(*bounds, *(x for s in every(body) for x in values(s)))
@@ -320,14 +331,14 @@ class Threads(OneThread):
 
     def _turns(self, loop: For, body: Body) -> Statement:
         """Every thread takes its own turns of one loop."""
-        first, last, step = _range(loop)
+        first, last, step = bounds(loop)
         if step == Constant(1):
             start = Name(THREAD) if first == Constant(0) else binary("+", self.value(first), THREAD)
             by: Expression = Name(THREADS)
         else:
             start = binary("+", self.value(first), binary("*", THREAD, self.value(step)))
             by = binary("*", THREADS, self.value(step))
-        inner = tuple(map(self.private, body))
+        inner = together(map(self.private, body))
         return For(loop.index, (start, self.value(last), by), inner)
 
     def _flat(self, loops: Sequence[For], body: Body) -> Iterator[Statement]:
@@ -343,66 +354,20 @@ class Threads(OneThread):
             heads.append(Let((loop.index,), binary("%", rest, size)))
             rest = binary("//", rest, size)
         heads.append(Let((loops[0].index,), rest))
-        inner = (*heads, *map(self.private, body))
+        inner = (*heads, *together(map(self.private, body)))
         yield For(lane, (Name(THREAD), total, Name(THREADS)), inner)
 
     # ------------------------------------------------------------ rows
 
-    def by_rows(self, of: For, looked: Rows) -> Statement:
+    def by_rows(self, of: For, most: int) -> Statement:
         """Every thread takes its own rows, and runs all steps of each before the next one."""
         body = (of,)
-        self.forget(given(body))
+        self.begin(body)
         self.alone.difference_update(given(body))
         self.require_known(*(x for s in every(body) for x in values(s)))
-        taken = {*given(self.function.body), *(name for name, _ in self.function.parameters)}
-        kept = looked.kept(frozenset(taken))
-        for each in kept:
-            access = each.touch.access
-            self.kept.update({(access.tensor, index): each.name for index in each.indices})
-            if access.dtype in FLOATS:
-                self.floats.add(each.name)
-        most = looked.most
-        before = [s for each in kept for s in self._taken_from(each, most)]
-        inner = self._of_row(of, most)
-        after = [s for each in kept for s in self._put_back(each, most)]
-        self.kept.clear()
+        inner = together(map(self.private, of_row(of, most)))
         bounds = (Name(THREAD), Constant(most), Name(THREADS))
-        return For(LANE, bounds, (*before, *inner, *after))
-
-    def _of_row(self, of: Statement, most: int) -> Body:
-        """A statement as it is for one row."""
-        if isinstance(of, For) and of.binding == "lanes":
-            body = (Let((of.index,), Name(LANE)), *map(self.private, of.body))
-            return self._among(of.bounds[0], most, body)
-        made = self.plain(of)
-        match made:
-            case For(_, _, body):
-                return (replace(made, body=self._of_rows(body, most)),)
-            case If(test, then, other):
-                return (If(test, self._of_rows(then, most), self._of_rows(other, most)),)
-            case _:
-                return (made,)
-
-    def _of_rows(self, body: Body, most: int) -> Body:
-        return tuple(made for each in body for made in self._of_row(each, most))
-
-    def _among(self, rows: Expression, most: int, body: Body) -> Body:
-        """What is done for some rows."""
-        if rows == Constant(most):
-            return body
-        return (If(compare("<", LANE, self.value(rows)), body),)
-
-    def _taken_from(self, of: Kept, most: int) -> Body:
-        dtype = of.touch.access.dtype
-        start, found = typed(dtype, Constant(0)), Item(Name(f"{ARENA}.{dtype}"), of.index)
-        taken = Let((of.name,), compare("!=", found, 0) if dtype == "bool" else found)
-        if of.rows == Constant(most):
-            return (taken,)
-        return (Let((of.name,), start), *self._among(of.rows, most, (taken,)))
-
-    def _put_back(self, of: Kept, most: int) -> Body:
-        view = Name(f"{ARENA}.{of.touch.access.dtype}")
-        return self._among(of.rows, most, (Write(view, of.index, Name(of.name)),))
+        return For(LANE, bounds, inner)
 
 
 def _calls_in(of: Expression) -> Iterator[Call]:
@@ -417,16 +382,11 @@ def _by_one(body: Body) -> If:
     return If(Compare("==", Name(THREAD), Constant(0)), body)
 
 
-def _range(loop: For) -> tuple[Expression, Expression, Expression]:
-    match loop.bounds:
-        case (last,):
-            return Constant(0), last, Constant(1)
-        case (first, last):
-            return first, last, Constant(1)
-        case (first, last, step):
-            return first, last, step
-        case _:
-            raise AssertionError(f"a loop over {loop.bounds}")
+def _leaves(of: Statement) -> bool:
+    """Whether a statement leaves a loop that it stands in."""
+    return isinstance(of, Break) or (
+        isinstance(of, If) and any(map(_leaves, (*of.then, *of.other)))
+    )
 
 
 def _nest(of: For) -> tuple[list[For], Body]:
