@@ -3,7 +3,7 @@
 import pytest
 
 from ostinato.codegen.cuda.loop_order import Order
-from ostinato.codegen.cuda.rewriting import calls
+from ostinato.codegen.cuda.rewriting import calls, given
 from ostinato.codegen.cuda.touches import NOTHING, Access, Touched
 from ostinato.codegen.loops.expression import Expression, Name, call
 from ostinato.codegen.loops.statements import Block, Body, For
@@ -72,6 +72,18 @@ def test_what_shares_a_variable_stays_together() -> None:
         added(out, "x", at_x, Name("total"))
         added(out, "y", at_y, Name("total"))
     assert ORDER.apart(only(out)) == (only(out),)
+
+
+def test_a_place_that_follows_from_what_is_computed_stays_with_it() -> None:
+    out = Block()
+    with out.loop("g", n):
+        out.let("o", at_z + Name("next"))
+        added(out, "x", at_x, load("z", Name("o")))
+        added(out, "y", at_y, load("z", at_z + g))
+        out.let("next", call("i64", load("x", at_x)))
+    first, second = ORDER.apart(only(out))
+    assert [*touched(first.body).writes, *touched(second.body).writes] == ["x", "y"]
+    assert "o" not in {*given(second.body)}
 
 
 def matrix(at: Expression) -> For:

@@ -72,12 +72,18 @@ def test_invented_programs_give_the_bits_of_the_cpu(
     assert_same_bits(run(seed=seed, **given), expected)
 
 
-def test_a_program_that_may_round_stays_near_its_meaning(simulate: Callable[..., None]) -> None:
-    program, given, _ = made("network")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_that_may_round_stays_near_its_meaning(
+    name: str, simulate: Callable[..., None]
+) -> None:
+    """In tiles that a GPU prefers: of few rows, in many groups, with sums in slices."""
+    program, given, expected = made(name)
     simulate()
-    found = program.compile(target="cuda")(seed=3, **given)
-    for name, value in program.interpret(seed=3, **given).items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
+    hints = {name: n for name, n in given.items() if isinstance(n, int)}
+    found = program.compile(target="cuda", hints=hints)(seed=3, **given)
+    for name, value in expected.items():
+        near = np.isclose(found[name], value, 1e-4, 1e-5, equal_nan=True)
+        assert near.all(), name
 
 
 def test_no_number_of_blocks_or_threads_changes_a_bit(simulate: Callable[..., None]) -> None:

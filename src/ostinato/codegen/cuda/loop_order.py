@@ -40,8 +40,7 @@ class Order:
         """The loop as several, one for each part of its body that needs none of the others."""
         if any(isinstance(s, Break | Return | While) for s in every(loop.body)):
             return (loop,)
-        free = {s.names[0]: s for s in loop.body if self.is_free(s) and isinstance(s, Let)}
-        rest = [s for s in loop.body if not self.is_free(s)]
+        free, rest = _parted(loop.body)
         groups: list[list[int]] = []
         for number in range(len(rest)):
             tied = [g for g in groups if any(self.are_tied(rest[k], rest[number]) for k in g)]
@@ -51,17 +50,6 @@ class Order:
             return (loop,)
         bodies = [[rest[k] for k in g] for g in sorted(groups)]
         return tuple(replace(loop, body=(*_needed(free, body), *body)) for body in bodies)
-
-    def is_free(self, of: Statement) -> bool:
-        """Whether a statement only says where something is: it may stand in several loops."""
-        match of:
-            case Remark() | Nothing():
-                return True
-            case Let((name,), value):
-                is_plain = all(each.function in ("min", "max") for each in calls((of,)))
-                return is_plain and name not in named(value)
-            case _:
-                return False
 
     def are_tied(self, one: Statement, other: Statement) -> bool:
         """Whether two statements share a variable, or memory that one of them writes."""
@@ -83,25 +71,25 @@ class Order:
 
     def exchanged(self, loop: For, known: Mapping[str, Expression]) -> For | None:
         """The loop inside of one whose turns are elements, if these need nothing of each other."""
-        lets = tuple(s for s in loop.body if self.is_free(s))
-        match tuple(s for s in loop.body if not self.is_free(s)):
-            case (For(binding="serial" | "lanes") as outer,):
+        lets, rest = _parted(loop.body)
+        match rest:
+            case [For(binding="serial" | "lanes") as outer]:
                 pass
             case _:
                 return None
-        inner_lets = tuple(s for s in outer.body if self.is_free(s))
-        match tuple(s for s in outer.body if not self.is_free(s)):
-            case (For(bounds=(Constant(int(size)),), binding="lanes") as rows,):
+        inner_lets, inner = _parted(outer.body)
+        match inner:
+            case [For(bounds=(Constant(int(size)),), binding="lanes") as rows]:
                 pass
             case _:
                 return None
-        local = {loop.index, *given(lets)}
+        local = {loop.index, *lets}
         if any(local & {*named(x)} for x in outer.bounds):
             return None
-        spelled = {**known, **_known((*lets, *inner_lets))}
-        if not self.are_elements(rows, spelled, loop.index, outer.index, int(size)):
+        places = {name: let.value for name, let in {**lets, **inner_lets}.items()}
+        if not self.are_elements(rows, {**known, **places}, loop.index, outer.index, int(size)):
             return None
-        body = (*lets, *inner_lets, rows)
+        body = (*lets.values(), *inner_lets.values(), rows)
         return replace(outer, body=(replace(loop, body=body),), binding="serial")
 
     def are_elements(
@@ -130,6 +118,29 @@ class Order:
                 yield access.tensor, place(each.args[1], inner)
 
 
+def _parted(body: Body) -> tuple[dict[str, Let], list[Statement]]:
+    """What only says where something is, and may stand in several loops; all else in order."""
+    every_one = [s for s in body if not isinstance(s, Remark | Nothing)]
+    rest = [s for s in every_one if not _is_plain(s)]
+    while True:
+        computed = {*given(tuple(rest))}
+        found = [s for s in every_one if not _is_plain(s) or computed & _read(s)]
+        if len(found) == len(rest):
+            break
+        rest = found
+    free = [s for s in every_one if s not in rest]
+    return {s.names[0]: s for s in free if isinstance(s, Let)}, rest
+
+
+def _is_plain(of: Statement) -> bool:
+    match of:
+        case Let((name,), value):
+            is_plain = all(each.function in ("min", "max") for each in calls((of,)))
+            return is_plain and name not in named(value)
+        case _:
+            return False
+
+
 def _needed(free: Mapping[str, Let], body: Sequence[Statement]) -> Iterator[Let]:
     """What is said of places that a part reads, in order."""
     wanted = {name for s in body for name in _read(s)}
@@ -137,10 +148,6 @@ def _needed(free: Mapping[str, Let], body: Sequence[Statement]) -> Iterator[Let]
         if name in wanted:
             wanted |= {*named(let.value)}
     yield from (let for name, let in free.items() if name in wanted)
-
-
-def _known(lets: Sequence[Statement]) -> dict[str, Expression]:
-    return {s.names[0]: s.value for s in lets if isinstance(s, Let)}
 
 
 def _read(of: Statement) -> set[str]:
