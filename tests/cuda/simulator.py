@@ -25,6 +25,7 @@ BARRIERS = ("block_barrier", "grid_barrier")
 Way = Literal["reads", "writes", "exchanges"]
 Accesses = dict[tuple[int, int], tuple[int, int]]  # the last one of each thread: after what
 Thread = Generator[str, None, None]
+Byte = int | tuple[int, int]  # of the arena, or of what a block shares
 
 
 class Fault(Exception):
@@ -93,9 +94,11 @@ class Memory:
     thread: tuple[int, int] = (0, 0)  # its block, and its place there
     grid_epoch: int = 0
     epochs: dict[int, int] = field(default_factory=dict[int, int])  # barriers of each block
-    written: dict[int, Any] = field(default_factory=dict[int, Any])
-    read: dict[int, Accesses] = field(default_factory=dict[int, Any])  # since it was written
-    exchanged: dict[int, Accesses] = field(default_factory=dict[int, Any])  # likewise
+    written: dict[Byte, Any] = field(default_factory=dict[Byte, Any])
+    read: dict[Byte, Accesses] = field(default_factory=dict[Byte, Any])  # since it was written
+    exchanged: dict[Byte, Accesses] = field(default_factory=dict[Byte, Any])  # likewise
+    shared: list[npt.NDArray[np.uint8]] = field(default_factory=list[npt.NDArray[np.uint8]])
+    shared_bytes: int = 0  # of each block
 
     def views(self) -> SimpleNamespace:
         size = self.arena.size // 8 * 8
@@ -103,6 +106,10 @@ class Memory:
         return SimpleNamespace(
             **{name: View(self, whole.view(dtype)) for name, dtype in STORED.items()}
         )
+
+    def of_block(self, _: int, kind: Callable[[int], Any]) -> Shared:
+        """What a block shares, as an array of one type."""
+        return Shared(self, np.asarray(kind(0)).dtype)
 
     def now(self) -> tuple[int, int]:
         return self.grid_epoch, self.epochs.get(self.thread[0], 0)
@@ -113,7 +120,7 @@ class Memory:
             return True
         return other[0] == self.thread[0] and at[1] < self.epochs.get(other[0], 0)
 
-    def note(self, byte: int, way: Way) -> None:
+    def note(self, byte: Byte, way: Way) -> None:
         """Threads may exchange the value of a place in any order; they do nothing else with it."""
         last = self.written.get(byte)
         if last is not None and not self.is_ordered(*last):
@@ -130,7 +137,9 @@ class Memory:
             found = self.read if way == "reads" else self.exchanged
             found.setdefault(byte, {})[self.thread] = self.now()
 
-    def require_order(self, byte: int, way: Way, of: dict[int, Accesses], other_way: Way) -> None:
+    def require_order(
+        self, byte: Byte, way: Way, of: dict[Byte, Accesses], other_way: Way
+    ) -> None:
         for other, at in of.get(byte, {}).items():
             if not self.is_ordered(other, at):
                 raise Fault(f"byte {byte}: {self.thread} {way} what {other} {other_way}")
@@ -165,6 +174,33 @@ class View:
         return before
 
 
+@dataclass
+class Shared:
+    """The memory of the block whose thread runs now, as an array of one type."""
+
+    memory: Memory
+    dtype: np.dtype[Any]
+
+    def place(self, index: int, way: Way) -> slice:
+        first, size = int(index) * self.dtype.itemsize, self.dtype.itemsize
+        words = self.memory.shared[self.memory.thread[0]]
+        if not 0 <= first <= words.size - size:
+            raise Fault(f"byte {first} of {words.size} that a block shares")
+        block = self.memory.thread[0]
+        for byte in range(first, first + size):
+            self.memory.note((block, byte), way)
+        return slice(first, first + size)
+
+    def __getitem__(self, index: int) -> Any:
+        where = self.place(index, "reads")
+        return self.memory.shared[self.memory.thread[0]][where].view(self.dtype)[0]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        where = self.place(index, "writes")
+        words = self.memory.shared[self.memory.thread[0]][where].view(self.dtype)
+        words[0] = np.asarray(value).astype(self.dtype)
+
+
 # ---------------------------------------------------------------- the grid
 
 
@@ -181,6 +217,7 @@ def launch(
     Errors: Fault.
     """
     memory.grid_epoch += 1
+    memory.shared = [np.full(memory.shared_bytes, 0xFF, np.uint8) for _ in range(blocks)]
     waiting: dict[tuple[int, int], Thread] = {}
     for block in range(blocks):
         for thread in range(threads):
@@ -256,7 +293,8 @@ class Grid:
         extents: Mapping[str, int],
     ) -> None:
         """Run the whole driver."""
-        memory = Memory(arena)
+        memory = Memory(arena, shared_bytes=self.scope["SHARED"])
+        self.scope["cuda"] = SimpleNamespace(shared=SimpleNamespace(array=memory.of_block))
         views, at, sizes = memory.views(), list(map(int, table)), list(extents.values())
         if self.is_cooperative:
             args = (views, at, control, stride, seed, *sizes)

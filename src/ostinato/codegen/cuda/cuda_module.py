@@ -16,7 +16,7 @@ from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
-from ostinato.codegen.cuda import grid, shuffles, threads
+from ostinato.codegen.cuda import folds, grid, shuffles, threads
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
@@ -44,7 +44,7 @@ GIVEN = frozenset(
         *("floor", "ceil", "rint", "copysign", "bits_of", "f32_of_bits", "f64_of_bits", "ctlz"),
         *("fshl", "truncated_quotient", "wide_add", "wide_sub", "wide_mul", "wide_or", "wide_shl"),
         *("wide_lshr", "wide_ctlz", "upper_word", "exchange", "device", "kernel"),
-        *("block_thread", "block_threads", "grid_block", "grid_blocks", "Arena"),
+        *("block_thread", "block_threads", "grid_block", "grid_blocks", "cuda", "Arena"),
     )
 )
 """What the device has; all other functions are written in the module."""
@@ -55,11 +55,11 @@ NUMBERS = (
 )
 OWN = (
     *(threads.THREAD, threads.THREADS, grid.BLOCK, grid.BLOCKS),
-    *("grid", "lane_row", "launch", "wait", "run", "PHASES", "REPEATS", shuffles.NAME),
+    *("grid", "lane_row", "launch", "wait", "run", "PHASES", "REPEATS", "SHARED", shuffles.NAME),
 )
 NAMES = frozenset((*prelude.NAMES, *GIVEN, *OWN, "u64"))
 """What no variable of a program may be called."""
-_CALLED = re.compile(r"\b(\w+)\(")
+_CALLED = re.compile(r"\b(\w+)\(|\b(cuda)\.")
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,7 @@ class Source:
         together = (*head, *self.body(found.cooperative, {}))
         lines = [
             f"PHASES, REPEATS = {len(found.launched)}, {grid.repeats(found)}",
+            f"SHARED = {self.shared_bytes()}",
             "# All phases in one cooperative launch.",
             function("kernel", of.name, parameters, together),
         ]
@@ -227,6 +228,10 @@ class Source:
         host = ("launch", "wait", "control", grid.BLOCKS, grid.KEY, *found.extents)
         lines.append(_text("", "run", host, [*show(self.body(found.host, {}))]))
         return "\n\n".join(lines)
+
+    def shared_bytes(self) -> int:
+        """The memory that a block shares, beside the arena."""
+        return folds.SHARED_BYTES if any(folds.SHARED in x for x in self.texts.values()) else 0
 
     def tables(self) -> Iterator[str]:
         for name, words in self.library.tables.items():
@@ -310,7 +315,8 @@ def module(title: str, extents: Sequence[str], functions: Sequence[Function]) ->
     ending = source.driver(driver)
     written = [*source.library.texts.values(), *source.texts.values(), ending]
     body = "\n\n".join(written)
-    used = sorted({*_CALLED.findall(body), "device", "kernel", "Arena"} & GIVEN)
+    called = {name for found in _CALLED.findall(body) for name in found}
+    used = sorted({*called, "device", "kernel", "Arena"} & GIVEN)
     header = [
         f'"""{within_docstring(title or "A program")}, compiled by ostinato for CUDA.',
         "",

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ostinato.codegen.cuda.folds import BARRIER
 from ostinato.codegen.cuda.one_thread import ARENA
-from ostinato.codegen.cuda.rewriting import every, exchanged, named, rewritten, values
-from ostinato.codegen.cuda.threads import BARRIER, THREAD
+from ostinato.codegen.cuda.rewriting import every, exchanged, names, rewritten
+from ostinato.codegen.cuda.threads import THREAD
 from ostinato.codegen.loops.expression import (
     Call,
     Compare,
@@ -185,7 +186,7 @@ class _Host(_Grid):
         bounds = (Name(BLOCK), Name("items"), Name("grid"))
         inner = For(index, bounds, _Grid().body(body))
         taken = {BLOCK, THREAD, ARENA, "at", "grid", LOCAL, "stride", index, *_given((inner,))}
-        free = dict.fromkeys(x for x in _named((inner,)) if x not in taken)
+        free = dict.fromkeys(x for x in names((inner,)) if x not in taken)
         name = f"phase_{len(self.launched)}"
         self.launched.append(Launched(name, tuple(free), (inner,)))
         args = Tuple(tuple(map(Name, free)))
@@ -201,12 +202,6 @@ class _Host(_Grid):
 def _without_opening(closing: Body) -> Body:
     """What is done at the end of a phase, but for what lets workers of a CPU into the next one."""
     return tuple(s for s in closing if not (isinstance(s, Do) and s.call.function == "open_next"))
-
-
-def _named(body: Body) -> Iterator[str]:
-    for statement in every(body):
-        for value in values(statement):
-            yield from named(value)
 
 
 def _given(body: Body) -> Iterator[str]:

@@ -6,7 +6,7 @@ A loop over steps that it runs by itself has the places that stay in variables: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.codegen.cuda.kept import Kept, Steps, has_turns
@@ -69,23 +69,38 @@ class OneThread:
 
     def steps(self, of: For, each: Callable[[Statement], Body], *, is_alone: bool = True) -> Body:
         """A loop of one thread, or of all of them alike: what stays there is in variables."""
+        found = self.stays(of, is_alone)
+        loop = self.with_variables(of, found, each)
+        return self.around(of, found, (loop,), self.put_back(found))
+
+    def stays(self, of: For, is_alone: bool) -> list[Kept]:
+        """The places that are variables of a loop, and of none around it."""
         looked = Steps(self.accesses, dict(self.known))
-        found = [*looked.kept(self.taken, is_alone)] if looked.look(of) else []
-        had = dict(self.kept)
-        outside = {tensor for tensor, _ in had}
-        found = [x for x in found if x.access.tensor not in outside]
-        made = self.plain(of)
+        outside = {tensor for tensor, _ in self.kept}
+        found = looked.kept(self.taken, is_alone) if looked.look(of) else ()
+        return [x for x in found if x.access.tensor not in outside]
+
+    def with_variables(
+        self, of: For, found: Sequence[Kept], each: Callable[[Statement], Body]
+    ) -> For:
+        made, had = self.plain(of), dict(self.kept)
         assert isinstance(made, For)
-        before = together(map(self._taken_from, found))
         for x in found:
             self.kept.update({(x.access.tensor, index): x.name for index in x.indices})
             if x.access.dtype in FLOATS:
                 self.floats.add(x.name)
         loop = replace(made, body=together(map(each, of.body)), binding="serial")
         self.kept = had
-        body = (*before, loop, *together(self._put_back(x) for x in found if x.is_written))
+        return loop
+
+    def around(self, of: For, found: Sequence[Kept], body: Body, after: Body) -> Body:
+        """What is done in a loop's place, between the reads of its variables and what follows."""
+        whole = (*together(map(self._taken_from, found)), *body, *after)
         test = has_turns(of) if found else None
-        return body if test is None else (If(self.value(test), body),)
+        return whole if test is None else (If(self.value(test), whole),)
+
+    def put_back(self, found: Sequence[Kept]) -> Body:
+        return together(self._put_back(x) for x in found if x.is_written)
 
     def _taken_from(self, of: Kept) -> Body:
         dtype = of.access.dtype

@@ -160,6 +160,13 @@ def bounds(loop: For) -> tuple[Expression, Expression, Expression]:
             raise AssertionError(f"a loop over {loop.bounds}")
 
 
+def names(body: Body) -> Iterator[str]:
+    """The names that statements read."""
+    for statement in every(body):
+        for value in values(statement):
+            yield from named(value)
+
+
 def rewritten(statement: Statement, change: Exchange) -> Statement:
     """A statement without others inside, with its expressions exchanged."""
     match statement:

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.cuda.kept import forget
+from ostinato.codegen.cuda.folds import BARRIER, DTYPES, Fold
+from ostinato.codegen.cuda.kept import forget, fresh
 from ostinato.codegen.cuda.loop_order import Order
 from ostinato.codegen.cuda.one_thread import ARENA, OneThread
 from ostinato.codegen.cuda.rewriting import (
@@ -25,6 +26,7 @@ from ostinato.codegen.cuda.rewriting import (
     given,
     indices,
     named,
+    names,
     opened,
     together,
     values,
@@ -58,7 +60,7 @@ from ostinato.codegen.loops.statements import (
 )
 
 THREAD, THREADS = "thread", "threads"
-BARRIER = Do(Call("block_barrier", ()))
+SUMS = "the memory of a block"  # what its threads add up: no tensor has such a name
 ROWS = frozenset(("argsort", "top", "shuffle", "searchleft", "searchright"))
 """What one thread does for a row: makers of functions of rows."""
 SHUFFLE = "linked_shuffle"  # what all threads do for a row
@@ -233,6 +235,8 @@ class Threads(OneThread):
         """What has no lanes: computed by all threads if nobody waits for its stores."""
         touched = self.touched((of,))
         self.begin((of,))
+        if isinstance(of, For) and (body := self.fold(of)):
+            return self.folded(of, body, since)
         if touched.reads & touched.writes:
             barrier, since = self.after(touched.by_one(), since)
             self.alone.update(given((of,)))
@@ -241,6 +245,40 @@ class Threads(OneThread):
         barrier, since = self.after(Touched(touched.reads) | stored, since)
         self.require_known(*values(of))
         return [*barrier, *self.shared(of)], since
+
+    def fold(self, of: For) -> Body:
+        """A loop that adds many terms, as all threads share it; nothing if it is no such loop."""
+        found = self.stays(of, is_alone=True)
+        types = {x.name: x.access.dtype for x in found}
+        loop = self.with_variables(of, found, self.private)
+        made = Fold(loop, lambda name: types.get(name) or self.dtype(name))
+        if not made.fits(self.function.exact) or self.alone & {*names((loop,))}:
+            return ()
+        self.alone.update(set(given((of,))) - made.sums.keys())
+        body = made.shared(lambda name: fresh(name, self.taken), THREAD, THREADS)
+        back = self.put_back(found)
+        return self.around(of, found, body, (_by_one(back),) if back else ())
+
+    def folded(self, of: For, body: Body, since: Touched) -> tuple[list[Statement], Touched]:
+        """Barriers around a loop that all threads share."""
+        touched = self.touched((of,))
+        taken = Touched(touched.reads | touched.writes, frozenset((SUMS,)))
+        barrier, since = self.after(taken, since)
+        end = Touched(frozenset((SUMS,)), written_by_one=touched.writes)
+        return [*barrier, *body], since | end
+
+    def dtype(self, name: str) -> str | None:
+        """The type of a variable, if what it begins with says so."""
+        found: set[str | None] = set()
+        for s in every(self.function.body):
+            match s:
+                case Let((first,), Call(function, args)) if first == name:
+                    if not any(name in named(x) for x in args):
+                        access = self.accesses.get(function)
+                        found.add(access.dtype if access else DTYPES.get(function))
+                case _:
+                    pass
+        return found.pop() if len(found) == 1 else None
 
     def shared(self, of: Statement) -> Body:
         """A statement that all threads run; one of them stores."""

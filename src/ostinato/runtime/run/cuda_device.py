@@ -161,7 +161,7 @@ class CudaModule:
         args = (memory, at, words, np.int64(stride), np.int64(seed), *sizes)
         main = self.scope["main"]
         compiled = main.compile(tuple(map(main.typeof_pyval, args)))
-        most = int(compiled.max_cooperative_grid_blocks(THREADS))
+        most = int(compiled.max_cooperative_grid_blocks(THREADS, self.scope["SHARED"]))
         if most < blocks:
             fact = f"the device runs {most} blocks of this kernel at once, and {blocks} are asked"
             raise OptionError(fact, f"Compile with threads={max(1, most)}.")
@@ -173,7 +173,7 @@ class CudaModule:
         if key not in self.launchers:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self.launchers[key] = kernel[blocks, THREADS]
+                self.launchers[key] = kernel[blocks, THREADS, 0, self.scope["SHARED"]]
         return self.launchers[key]
 
     def apart(
