@@ -179,11 +179,36 @@ def nested() -> Made:
     return ot.Program(last=w[-1], end=x[-1, -1]), {"first": 0.3, "T": 5, "I": 4}
 
 
+def sums() -> Made:
+    """Folds of long rows: over all points, over rows of rows, and over elements."""
+    b, t, k = ot.dims("b t k")
+    x, y, z = ot.input("x", over=(b, t)), ot.input("y", over=k), ot.input("z", (70,))
+    whole, long = x[:, :], y[:]
+    return ot.Program(
+        total=whole.sum(), mean=(x * x)[:, :].mean(), most=long.max(), least=long.min(),
+        long=long.sum(), spread=long.var(), elements=z.sum(-1), squares=(z * z).sum(-1),
+    ), {"x": values(5, 70), "y": values(2500, seed=1), "z": values(70, seed=2)}  # fmt: skip
+
+
+def counts() -> Made:
+    """Folds of whole numbers, which have their bits in any order."""
+    k = ot.dims("k")
+    n, m = ot.input("n", dtype="int32", over=k), ot.input("m", (90,), dtype="int32")
+    drawn = np.random.default_rng(3)
+    return ot.Program(
+        total=n[:].sum(), most=n[:].max(), least=n[:].min(), place=n[:].argmax(),
+        elements=m.sum(-1), highest=m.max(-1), flags=(m > 0).any(-1), where=m.argmin(-1),
+    ), {
+        "n": drawn.integers(-(2**31), 2**31, 2500).astype(np.int32),
+        "m": drawn.integers(-(2**31), 2**31, 90).astype(np.int32),
+    }  # fmt: skip
+
+
 PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers)},
     **{f.__name__: f for f in (orders, permutations, products)},
     **{f.__name__: f for f in (convolution, network, reinforce, ppo, ragged, environment)},
-    **{f.__name__: f for f in (logistic, ended, nested)},
+    **{f.__name__: f for f in (logistic, ended, nested, sums, counts)},
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
     "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
     "crowd": lambda: (crowd(), {"B": 70, "T": 4}),

@@ -16,7 +16,7 @@ from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
-from ostinato.codegen.cuda import folds, grid, shuffles, threads
+from ostinato.codegen.cuda import grid, shared_sums, shuffles, threads
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
@@ -231,7 +231,11 @@ class Source:
 
     def shared_bytes(self) -> int:
         """The memory that a block shares, beside the arena."""
-        return folds.SHARED_BYTES if any(folds.SHARED in x for x in self.texts.values()) else 0
+        return (
+            shared_sums.SHARED_BYTES
+            if any(shared_sums.SHARED in x for x in self.texts.values())
+            else 0
+        )
 
     def tables(self) -> Iterator[str]:
         for name, words in self.library.tables.items():

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.cuda.folds import BARRIER
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import every, exchanged, names, rewritten
+from ostinato.codegen.cuda.shared_sums import BARRIER
 from ostinato.codegen.cuda.threads import THREAD
 from ostinato.codegen.loops.expression import (
     Call,

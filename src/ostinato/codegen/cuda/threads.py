@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.cuda.folds import BARRIER, DTYPES, Fold
 from ostinato.codegen.cuda.kept import forget, fresh
 from ostinato.codegen.cuda.loop_order import Order
 from ostinato.codegen.cuda.one_thread import ARENA, OneThread
@@ -32,6 +31,7 @@ from ostinato.codegen.cuda.rewriting import (
     values,
 )
 from ostinato.codegen.cuda.rows import LANE, Rows, of_row
+from ostinato.codegen.cuda.shared_sums import BARRIER, DTYPES, Fold
 from ostinato.codegen.cuda.touches import NOTHING, Touched
 from ostinato.codegen.loops.expression import (
     Call,

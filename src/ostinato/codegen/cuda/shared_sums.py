@@ -98,7 +98,7 @@ class Fold:
         """Whether the loop does nothing but add many terms to variables, in any order."""
         self.loop = replace(self.loop, body=_without_copies(self.loop.body))
         self.parts = min(PARTS, _power(self._terms_at_most()))
-        if self.parts < TERMS or not self._collect(self.loop.body):
+        if self.parts < TERMS or not self._collect((self.loop,)):
             return False
         free = self.sums.keys() & {*self._free()}
         is_changed = is_exact and any(s.dtype in FLOATS for s in self.sums.values())
@@ -154,8 +154,7 @@ class Fold:
 
     def _free(self) -> Iterator[str]:
         """The names that are read other than by what is added to them."""
-        yield from (name for bound in self.loop.bounds for name in named(bound))
-        for statement in every(self.loop.body):
+        for statement in every((self.loop,)):
             found = [name for value in values(statement) for name in named(value)]
             updated = self._updated(statement)
             if updated is not None:
