@@ -124,3 +124,4 @@ def test_steps_of_one_number_leave_memory_alone(name: str, simulate: Callable[..
     steps = text[text.index("for ") : text.index("] = own_")]
     assert "barrier" not in steps
     assert "= arena." not in steps
+    assert "elif" not in steps

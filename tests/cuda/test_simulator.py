@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from tests.cuda.device_functions import fma
-from tests.cuda.programs import network
-from tests.cuda.simulator import Fault, Memory, launch, simulated
+from tests.cuda.programs import Made, network, sums
+from tests.cuda.simulator import Fault, Grid, Memory, launch, simulated
 
 pytestmark = pytest.mark.cuda_sim
 
@@ -106,6 +106,36 @@ def test_no_access_leaves_the_arena(place: int) -> None:
         run(source, place)
 
 
+SHARED = """
+SHARED = {bytes}
+PHASES, REPEATS = 1, False
+
+@kernel
+def main(arena, at, control, stride, seed):
+    thread = block_thread()
+    parts = cuda.shared.array(0, f64)
+    parts[thread] = f64(thread + 10 * grid_block())
+    {barrier}
+    if thread == 0:
+        arena.float64[grid_block()] = parts[1]
+"""
+
+
+def share(size: int, barrier: str) -> list[float]:
+    arena = np.full(64, 0xFF, np.uint8)
+    grid = Grid(SHARED.format(bytes=size, barrier=barrier))
+    grid.run(arena, (), np.zeros(1, np.int64), 0, 0, 2, {})
+    return arena.view(np.float64)[:2].tolist()
+
+
+def test_threads_share_the_memory_of_their_block() -> None:
+    assert share(32, "block_barrier()") == [1.0, 11.0]
+    with pytest.raises(Fault, match="byte 24 of 24 that a block shares"):
+        share(24, "block_barrier()")
+    with pytest.raises(Fault, match="without a barrier|writes what"):
+        share(32, "pass")
+
+
 def test_what_was_never_written_is_no_number() -> None:
     source = "@kernel\ndef main(arena, at):\n    block_barrier()\n"
     source += "    if block_thread() == 0 and grid_block() == 0:\n"
@@ -114,8 +144,11 @@ def test_what_was_never_written_is_no_number() -> None:
 
 
 @pytest.mark.parametrize("barrier", ["block_barrier()", "grid_barrier()"])
-def test_generated_kernels_need_their_barriers(barrier: str, simulate: Callable[..., None]) -> None:
-    program, given = network()
+@pytest.mark.parametrize("made", [network, sums])
+def test_generated_kernels_need_their_barriers(
+    made: Callable[[], Made], barrier: str, simulate: Callable[..., None]
+) -> None:
+    program, given = made()
     simulate()
     run = program.compile(target="cuda", threads=2)
     module: Any = run.executable

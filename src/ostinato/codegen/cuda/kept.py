@@ -11,7 +11,7 @@ there is such a place at all, so they are asked before it is read or written bac
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from ostinato.codegen.cuda.places import Place, Term, difference, place
@@ -28,6 +28,7 @@ from ostinato.codegen.cuda.rewriting import (
 from ostinato.codegen.cuda.touches import Access
 from ostinato.codegen.loops.expression import (
     Call,
+    Compare,
     Constant,
     Expression,
     Logic,
@@ -241,6 +242,30 @@ def has_turns(loop: For) -> Expression | None:
     if isinstance(low, Constant) and isinstance(high, Constant) and low.value < high.value:
         return None
     return compare("<", low, high)
+
+
+def of_two_cases(loop: For) -> For:
+    """A loop in which what is not done at the first step is done at every later one.
+
+    A variable that both cases give a value is chosen once then, and not once for each case.
+    """
+    match loop.bounds:
+        case (_,):
+            return replace(loop, body=tuple(_two_cases(s, loop.index) for s in loop.body))
+        case _:
+            return loop
+
+
+def _two_cases(of: Statement, index: str) -> Statement:
+    match of:
+        case If(
+            Compare("==", Name(x), Constant(0)) as test,
+            then,
+            (If(Compare(">=", Name(y), Constant(1)), other, ()),),
+        ) if x == y == index:
+            return If(test, then, other)
+        case _:
+            return of
 
 
 def _any(group: Sequence[Touch]) -> Expression | None:

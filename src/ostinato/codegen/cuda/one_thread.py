@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.codegen.cuda.kept import Kept, Steps, has_turns
+from ostinato.codegen.cuda.kept import Kept, Steps, has_turns, of_two_cases
 from ostinato.codegen.cuda.rewriting import given, indices, opened, rewritten, together
 from ostinato.codegen.cuda.touches import accesses
 from ostinato.codegen.loops.expression import (
@@ -83,6 +83,8 @@ class OneThread:
     def with_variables(
         self, of: For, found: Sequence[Kept], each: Callable[[Statement], Body]
     ) -> For:
+        if found:
+            of = of_two_cases(of)
         made, had = self.plain(of), dict(self.kept)
         assert isinstance(made, For)
         for x in found:
