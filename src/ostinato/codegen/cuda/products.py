@@ -6,11 +6,12 @@ sums as a vector of 64 bytes has lanes, and these by halves: so does a CPU that 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from ostinato.codegen.cuda.one_thread import ARENA
+from ostinato.codegen.cuda.shared_sums import BARRIER, SHARED
 from ostinato.codegen.cuda.threads import THREAD, THREADS
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
@@ -33,6 +34,7 @@ VECTOR_BYTES = 64
 ROW, COLUMN, TERM, LANE = "row", "column", "term", "lane"
 BLOCK_THREADS = 256  # of which each should have work
 MOST = 16  # sums of a thread at once
+SLICE = 8  # terms, at least, that a thread adds up where several add up one element
 
 
 @dataclass
@@ -47,6 +49,7 @@ class Product:
         self.view = Name(f"{ARENA}.{self.spec.dtype}")
         self.suffix = SUFFIX[self.spec.dtype]
         self.by = block_of(self.spec)
+        self.slices = 1 if self.is_exact else slices_of(self.spec)
 
     def parameters(self) -> tuple[str, ...]:
         mask = MASK if self.spec.living else ()
@@ -57,6 +60,9 @@ class Product:
     def body(self) -> Body:
         """The elements of this thread."""
         out, spec, (rows, columns) = Block(), self.spec, self.by
+        if self.slices > 1:
+            self.sliced(out)
+            return out.body
         if rows * columns == 1:
             across = self.size(spec.n)
             with out.loop(LANE, THREAD, binary("*", self.size(spec.m), across), THREADS):
@@ -76,6 +82,42 @@ class Product:
                 self.block(out, across)
         return out.body
 
+    def sliced(self, out: Block) -> None:
+        """Few elements: several threads add up slices of the terms of each."""
+        across, terms = self.size(self.spec.n), self.spec.k
+        assert isinstance(terms, int), "slices are of a known number of terms"
+        elements = binary("*", self.size(self.spec.m), across)
+        parts, part, term = Name("parts"), "part", terms // self.slices
+        out.let(parts.id, call(SHARED, 0, self.suffix))
+        with out.loop(LANE, THREAD, binary("*", elements, self.slices), THREADS):
+            out.let(part, binary("//", LANE, elements))
+            out.let(ROW, binary("//", binary("%", LANE, elements), across))
+            out.let(COLUMN, binary("%", LANE, across))
+            out.let(ACCUMULATOR, calls.literal(0, self.spec.dtype))
+            first = binary("*", part, term)
+            with ExitStack() as when:
+                counts = self.counts()
+                if counts is not None:
+                    when.enter_context(out.when(counts))
+                with out.loop(TERM, first, binary("+", first, term)):
+                    self.term(out)
+            out.write(parts, LANE, ACCUMULATOR)
+        out.add(BARRIER)
+        with out.loop(LANE, THREAD, elements, THREADS):
+            out.let(ROW, binary("//", LANE, across))
+            out.let(COLUMN, binary("%", LANE, across))
+            self.judged(out, self.joined)
+        out.add(BARRIER)
+
+    def joined(self, out: Block) -> None:
+        """The sum of the slices of one element, and the steps on it."""
+        elements = binary("*", self.size(self.spec.m), self.size(self.spec.n))
+        out.let(ACCUMULATOR, self.start(ROW, COLUMN))
+        for number in range(self.slices):
+            at = binary("+", LANE, binary("*", number, elements))
+            out.let(ACCUMULATOR, binary("+", ACCUMULATOR, Item(Name("parts"), at)))
+        self.steps(out)
+
     def cut(self, out: Block, across: Expression) -> None:
         """A block of which some rows may be read by nobody."""
         assert self.spec.rows, "all rows are read"
@@ -89,14 +131,14 @@ class Product:
         ):
             self.judged(out)
 
-    def judged(self, out: Block) -> None:
+    def judged(self, out: Block, element: Callable[[Block], None] | None = None) -> None:
         """One element, or 0 where nobody reads it."""
-        counts = self.counts()
+        counts, element = self.counts(), element or self.element
         if counts is None:
-            self.element(out)
+            element(out)
             return
         with out.when(counts):
-            self.element(out)
+            element(out)
         with out.otherwise():
             for name in sorted(self.spec.stored()):
                 out.add(self.store(name, calls.literal(0, self.spec.dtype)))
@@ -277,7 +319,7 @@ def block_of(spec: Matmul) -> tuple[int, int]:
     work, or than there are registers for, do not help.
 
     >>> block_of(Matmul("float32", 32, 64, 64, (64, 1), (64, 1), (), ()))
-    (4, 4)
+    (4, 2)
     """
     if not (isinstance(spec.m, int) and isinstance(spec.n, int)):
         return 1, 1
@@ -291,6 +333,22 @@ def block_of(spec: Matmul) -> tuple[int, int]:
         if spec.m % rows == 0 and spec.n % columns == 0 and rows * columns <= most
     ]
     return max(shapes, key=lambda shape: (shape[0] * shape[1], -sum(shape)), default=(1, 1))
+
+
+def slices_of(spec: Matmul) -> int:
+    """Among how many threads the terms of an element are dealt out, where elements are few.
+
+    >>> slices_of(Matmul("float32", 1, 64, 64, (64, 1), (64, 1), (), ()))
+    4
+    """
+    sizes = spec.m, spec.n, spec.k
+    if not all(isinstance(size, int) for size in sizes):
+        return 1
+    m, n, k = (int(size) for size in sizes)
+    if spec.chosen_form == "dots" or spec.living or spec.around:
+        return 1
+    most = min(BLOCK_THREADS // (m * n), k // SLICE)
+    return next((s for s in (8, 4, 2) if s <= most and k % s == 0), 1)
 
 
 def _is_light(spec: Matmul) -> bool:
