@@ -83,7 +83,7 @@ class OneThread:
     def with_variables(
         self, of: For, found: Sequence[Kept], each: Callable[[Statement], Body]
     ) -> For:
-        if found:
+        if found or self.kept:
             of = of_two_cases(of)
         made, had = self.plain(of), dict(self.kept)
         assert isinstance(made, For)
