@@ -190,6 +190,15 @@ def sums() -> Made:
     ), {"x": values(5, 70), "y": values(2500, seed=1), "z": values(70, seed=2)}  # fmt: skip
 
 
+def steered() -> Made:
+    """Steps of a vector, each of which needs the sum of the one before."""
+    i = ot.dims("i")
+    h = ot.recurrent("h", (100,), over=i)
+    h[0] = ot.input("first", (100,))
+    h[i + 1] = 0.5 * h + 0.01 * (h * h).sum(-1)
+    return ot.Program(last=h[-1]), {"first": values(100), "I": 4}
+
+
 def counts() -> Made:
     """Folds of whole numbers, which have their bits in any order."""
     k = ot.dims("k")
@@ -208,7 +217,7 @@ PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers)},
     **{f.__name__: f for f in (orders, permutations, products)},
     **{f.__name__: f for f in (convolution, network, reinforce, ppo, ragged, environment)},
-    **{f.__name__: f for f in (logistic, ended, nested, sums, counts)},
+    **{f.__name__: f for f in (logistic, ended, nested, sums, steered, counts)},
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
     "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
     "crowd": lambda: (crowd(), {"B": 70, "T": 4}),

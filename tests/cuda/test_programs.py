@@ -95,16 +95,17 @@ def test_no_number_of_blocks_or_threads_changes_a_bit(simulate: Callable[..., No
         assert_same_bits(run(seed=3, **given), expected)
 
 
+@pytest.mark.parametrize("name", ["sums", "steered"])
 def test_sums_that_threads_share_are_the_same_for_any_number(
-    simulate: Callable[..., None],
+    name: str, simulate: Callable[..., None]
 ) -> None:
-    program, given, _ = made("sums")
+    program, given, _ = made(name)
     simulate(threads=1)
     run = program.compile(target="cuda")
     assert "cuda.shared" in run.explain().source
     found = run(**given)
-    for name, value in program.interpret(**given).items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-4, err_msg=name)
+    for key, value in program.interpret(**given).items():
+        np.testing.assert_allclose(found[key], value, rtol=1e-4, atol=1e-4, err_msg=key)
     for threads in (3, 33):
         simulate(False, threads, order=threads)
         again = program.compile(target="cuda", threads=threads)

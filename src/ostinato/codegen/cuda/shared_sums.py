@@ -8,7 +8,7 @@ which an exact program does not allow; whole numbers are the same in any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -97,8 +97,11 @@ class Fold:
     def fits(self, is_exact: bool) -> bool:
         """Whether the loop does nothing but add many terms to variables, in any order."""
         self.loop = replace(self.loop, body=_without_copies(self.loop.body))
-        self.parts = min(PARTS, _power(self._terms_at_most()))
-        if self.parts < TERMS or not self._collect((self.loop,)):
+        terms = self._terms_at_most()
+        self.parts = min(PARTS, _power(terms))
+        if terms < TERMS or not self._collect((self.loop,)):
+            return False
+        if not self._is_by_itself((self.loop,), frozenset()):
             return False
         free = self.sums.keys() & {*self._free()}
         is_changed = is_exact and any(s.dtype in FLOATS for s in self.sums.values())
@@ -127,6 +130,26 @@ class Fold:
         given_again = [n for s in every(body) if isinstance(s, Let) for n in s.names]
         updates = [*map(self._updated, every(body))]
         return all(given_again.count(n) == updates.count(n) for n in self.sums)
+
+    @property
+    def inner(self) -> set[str]:
+        """The variables that the loop gives a value, but for the sums."""
+        return {*given((self.loop,))} - self.sums.keys()
+
+    def _is_by_itself(self, body: Body, known: Set[str]) -> bool:
+        """Whether no turn reads what another one gave a variable."""
+        for statement in body:
+            read = {name for value in values(statement) for name in named(value)}
+            if read & self.inner - known:
+                return False
+            match statement:
+                case For(_, _, inner) if not self._is_by_itself(inner, known):
+                    return False
+                case Let(made, _):
+                    known = {*known, *made}
+                case _:
+                    pass
+        return True
 
     def _updated(self, of: Statement) -> str | None:
         """The sum to which a statement adds."""

@@ -252,9 +252,11 @@ class Threads(OneThread):
         types = {x.name: x.access.dtype for x in found}
         loop = self.with_variables(of, found, self.private)
         made = Fold(loop, lambda name: types.get(name) or self.dtype(name))
-        if not made.fits(self.function.exact) or self.alone & {*names((loop,))}:
+        if not made.fits(self.function.exact):
             return ()
-        self.alone.update(set(given((of,))) - made.sums.keys())
+        if self.alone & ({*names((loop,))} - made.inner):
+            return ()
+        self.alone.update(made.inner)
         body = made.shared(lambda name: fresh(name, self.taken), THREAD, THREADS)
         back = self.put_back(found)
         return self.around(of, found, body, (_by_one(back),) if back else ())
