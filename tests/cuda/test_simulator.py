@@ -125,7 +125,7 @@ def share(size: int, barrier: str) -> list[float]:
     arena = np.full(64, 0xFF, np.uint8)
     grid = Grid(SHARED.format(bytes=size, barrier=barrier))
     grid.run(arena, (), np.zeros(1, np.int64), 0, 0, 2, {})
-    return arena.view(np.float64)[:2].tolist()
+    return [float(x) for x in arena.view(np.float64)[:2]]
 
 
 def test_threads_share_the_memory_of_their_block() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from ostinato.codegen.cuda.one_thread import SUFFIXES, typed
 from ostinato.codegen.cuda.rewriting import (
     bounds,
     every,
@@ -25,7 +26,6 @@ from ostinato.codegen.cuda.rewriting import (
 from ostinato.codegen.loops.expression import (
     FLOATS,
     ITEM_BYTES,
-    SUFFIX,
     Binary,
     Call,
     Constant,
@@ -47,7 +47,6 @@ from ostinato.codegen.loops.statements import (
     Statement,
     Write,
 )
-from ostinato.pdg.node import Dtype
 
 PARTS = 256
 GROUP = 16  # a thread puts so many parts together, and all threads what the groups come to
@@ -58,7 +57,7 @@ WORD = 8
 SHARED = "cuda.shared.array"  # of 0 elements: as many bytes as a launch says, of any type
 SHARED_BYTES = MOST * PARTS * WORD
 BARRIER = Do(Call("block_barrier", ()))
-DTYPES: dict[str, Dtype] = {SUFFIX[x]: x for x in ("float32", "float64", "int32", "int64")}
+DTYPES = {SUFFIXES[x]: x for x in ("float32", "float64", "int32", "int64")}
 FREE = ("maximum", "minimum")  # of which a value may be taken several times
 
 
@@ -68,18 +67,17 @@ class Sum:
 
     name: str
     operation: str
-    dtype: Dtype
+    dtype: str
 
     def joined(self, x: Expression, y: Expression) -> Expression:
         made = binary("+", x, y) if self.operation == "+" else call(self.operation, x, y)
-        return call(SUFFIX[self.dtype], made)
+        return typed(self.dtype, made)
 
     @property
     def start(self) -> Expression:
         """What a part begins with."""
         if self.operation == "+":
-            zero = Constant(0.0 if self.dtype in FLOATS else 0)
-            return call(SUFFIX[self.dtype], zero)
+            return typed(self.dtype, Constant(0.0 if self.dtype in FLOATS else 0))
         return Name(self.name)
 
 
@@ -160,14 +158,14 @@ class Fold:
                 return None
 
     def _sum(self, name: str, value: Expression) -> Sum | None:
-        dtype = next((x for x in DTYPES.values() if x == self.dtype(name)), None)
-        if dtype is None:
+        dtype = self.dtype(name)
+        if dtype is None or dtype not in DTYPES.values():
             return None
-        while isinstance(value, Call) and value.function == SUFFIX[dtype]:
+        while isinstance(value, Call) and value.function == SUFFIXES[dtype]:
             (value,) = value.args
         match value:
             case Call(function, (Name(first), _)) if first == name and (
-                function in [f"{f}_{SUFFIX[dtype]}" for f in FREE]
+                function in [f"{f}_{SUFFIXES[dtype]}" for f in FREE]
             ):
                 return Sum(name, function, dtype)
             case Binary("+") if _term(name, value) is not None:
@@ -192,7 +190,7 @@ class Fold:
         own = {name: fresh(f"part_{name}") for name in self.sums}
         arrays = {s.dtype: fresh(f"parts_{s.dtype}") for s in self.sums.values()}
         made: list[Statement] = [
-            Let((name,), call(SHARED, 0, SUFFIX[dtype])) for dtype, name in arrays.items()
+            Let((name,), call(SHARED, 0, SUFFIXES[dtype])) for dtype, name in arrays.items()
         ]
         slots = [
             (s, own[s.name], Name(arrays[s.dtype]), k * PARTS * WORD // ITEM_BYTES[s.dtype])
