@@ -137,9 +137,7 @@ class Memory:
             found = self.read if way == "reads" else self.exchanged
             found.setdefault(byte, {})[self.thread] = self.now()
 
-    def require_order(
-        self, byte: Byte, way: Way, of: dict[Byte, Accesses], other_way: Way
-    ) -> None:
+    def require_order(self, byte: Byte, way: Way, of: dict[Byte, Accesses], other_way: Way) -> None:
         for other, at in of.get(byte, {}).items():
             if not self.is_ordered(other, at):
                 raise Fault(f"byte {byte}: {self.thread} {way} what {other} {other_way}")

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.codegen.cuda.kept import Kept, Steps, has_turns, of_two_cases
+from ostinato.codegen.cuda.kept import Kept, Steps, fresh, has_turns, of_two_cases
+from ostinato.codegen.cuda.loads_ahead import loads_ahead
 from ostinato.codegen.cuda.rewriting import given, indices, opened, rewritten, together
 from ostinato.codegen.cuda.touches import accesses
 from ostinato.codegen.loops.expression import (
@@ -71,7 +72,8 @@ class OneThread:
         """A loop of one thread, or of all of them alike: what stays there is in variables."""
         found = self.stays(of, is_alone)
         loop = self.with_variables(of, found, each)
-        return self.around(of, found, (loop,), self.put_back(found))
+        ahead = loads_ahead(loop, lambda name: fresh(name, self.taken))
+        return self.around(of, found, ahead, self.put_back(found))
 
     def stays(self, of: For, is_alone: bool) -> list[Kept]:
         """The places that are variables of a loop, and of none around it."""
