@@ -213,11 +213,24 @@ def counts() -> Made:
     }  # fmt: skip
 
 
+def orders_of_many() -> Made:
+    """What all threads of a grid do: draws and shuffles of thousands, between phases in tiles."""
+    i, k = ot.dims("i k")
+    order = ot.random.permutation(2100, over=i)
+    x, total = ot.input("x", (2100,)), ot.recurrent("total", over=i)
+    total[0] = 0.0
+    total[i + 1] = total + (x[order] * ot.input("w", (2100,))).sum(-1)
+    noise = ot.random.normal(over=(i, k))
+    given = {"x": values(2100), "w": values(2100, seed=1), "I": 2, "K": 70}
+    once = ot.random.permutation(2100)
+    return ot.Program(total=total, order=order, once=once, noise=noise[i, :].sum()), given
+
+
 PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers)},
     **{f.__name__: f for f in (orders, permutations, products)},
     **{f.__name__: f for f in (convolution, network, reinforce, ppo, ragged, environment)},
-    **{f.__name__: f for f in (logistic, ended, nested, sums, steered, counts)},
+    **{f.__name__: f for f in (logistic, ended, nested, sums, steered, counts, orders_of_many)},
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
     "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
     "crowd": lambda: (crowd(), {"B": 70, "T": 4}),

@@ -16,7 +16,7 @@ from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
-from ostinato.codegen.cuda import grid, shared_sums, shuffles, threads
+from ostinato.codegen.cuda import grid, shared_sums, shuffles, threads, whole_grid
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
@@ -97,6 +97,17 @@ class Source:
         self.texts[of.name] = text
         return text
 
+    def of_grid(self, of: Function) -> None:
+        """Write a kernel for all threads of the grid."""
+        body = whole_grid.of_grid(threads.Threads(of, is_of_grid=True).bound())
+        made = self.defined(of)
+        made |= {k: self.shuffle(True) for k, x in made.items() if x == shuffles.NAME}
+        index = Let((threads.THREAD,), whole_grid.THREAD)
+        count = Let((threads.THREADS,), whole_grid.THREADS)
+        parameters = (ARENA, "at", *(name for name, _ in of.parameters[2:]))
+        name, whole = whole_grid.name_of(of.name), (index, count, *self.body(body, made))
+        self.texts[name] = function("device", name, parameters, whole)
+
     def defined(self, of: Function) -> dict[str, str]:
         """Write what a kernel defines; the names of these functions in the module."""
         found: dict[str, str] = {}
@@ -118,11 +129,13 @@ class Source:
                     pass
         return found
 
-    def shuffle(self) -> str:
+    def shuffle(self, is_of_grid: bool = False) -> str:
         """Write the one function that shuffles rows."""
-        body = self.body(shuffles.body(), {})
-        self.texts[shuffles.NAME] = function("device", shuffles.NAME, shuffles.PARAMETERS, body)
-        return shuffles.NAME
+        body, name = shuffles.body(), shuffles.NAME
+        if is_of_grid:
+            body, name = whole_grid.of_grid(body), whole_grid.name_of(name)
+        self.texts[name] = function("device", name, shuffles.PARAMETERS, self.body(body, {}))
+        return name
 
     def inner(self, of: Inner, name: str) -> str:
         """Write a function of the loop IR that other functions call."""
@@ -198,9 +211,15 @@ class Source:
 
     # ------------------------------------------------------------ the driver
 
-    def driver(self, of: Function) -> str:
-        """Write a driver in both forms."""
-        found = grid.bound(of)
+    def driver(self, of: Function, kernels: Sequence[Function] = ()) -> str:
+        """Write a driver in both forms, and what all threads of the grid do in one of them."""
+        extents = grid.extents(of)
+        many = {each.name: whole_grid.many_lanes(each, extents) for each in kernels}
+        found = grid.bound(of, {name: test for name, test in many.items() if test is not None})
+        called = {each.function for each in calls(found.cooperative)}
+        for each in kernels:
+            if whole_grid.name_of(each.name) in called:
+                self.of_grid(each)
         head = (
             Let((grid.BLOCK,), Call("grid_block", ())),
             Let((grid.BLOCKS,), Call("grid_blocks", ())),
@@ -216,14 +235,14 @@ class Source:
             function("kernel", of.name, parameters, together),
         ]
         local = Let((grid.LOCAL,), binary("*", grid.BLOCK, "stride"))
-        for each in found.launched:
+        for phase in found.launched:
             head = (
                 Let((grid.BLOCK,), Call("grid_block", ())),
                 Let(("grid",), Call("grid_blocks", ())),
                 local,
             )
-            own = (*memory, "stride", *each.parameters)
-            lines.append(function("kernel", each.name, own, (*head, *self.body(each.body, {}))))
+            own = (*memory, "stride", *phase.parameters)
+            lines.append(function("kernel", phase.name, own, (*head, *self.body(phase.body, {}))))
         lines.append("# The same with a launch for each phase: the host calls this.")
         host = ("launch", "wait", "control", grid.BLOCKS, grid.KEY, *found.extents)
         lines.append(_text("", "run", host, [*show(self.body(found.host, {}))]))
@@ -316,7 +335,7 @@ def module(title: str, extents: Sequence[str], functions: Sequence[Function]) ->
     kernels = tuple(each.name for each in of)
     for each in of:
         source.kernel(each)
-    ending = source.driver(driver)
+    ending = source.driver(driver, of)
     written = [*source.library.texts.values(), *source.texts.values(), ending]
     body = "\n\n".join(written)
     called = {name for found in _CALLED.findall(body) for name in found}
@@ -347,6 +366,6 @@ def text(of: Function) -> str:
     source = Source(of.exact)
     if not of.is_driver:
         return source.kernel(of)
-    body = grid.bound(of).cooperative
+    body = grid.bound(of, {}).cooperative
     parameters = (ARENA, "at", "control", "stride", "seed")
     return function("kernel", of.name, parameters, body)

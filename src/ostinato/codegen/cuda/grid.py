@@ -10,13 +10,14 @@ by which workers of a CPU share items none are left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import every, exchanged, names, rewritten
 from ostinato.codegen.cuda.shared_sums import BARRIER
 from ostinato.codegen.cuda.threads import THREAD
+from ostinato.codegen.cuda.whole_grid import GRID_BARRIER, name_of
 from ostinato.codegen.loops.expression import (
     Call,
     Compare,
@@ -42,7 +43,6 @@ from ostinato.codegen.loops.statements import (
 )
 
 BLOCK, BLOCKS = "block", "blocks"
-GRID_BARRIER = Do(Call("grid_barrier", ()))
 COUNTED = frozenset(("phase", "ended"))  # what workers of a CPU count
 LOCAL, KEY = "local", "key"  # where a block's own memory begins; the key of all draws
 
@@ -66,19 +66,26 @@ class Bound:
     extents: tuple[str, ...]
 
 
-def bound(driver: Function) -> Bound:
-    """Bind a driver."""
+def extents(driver: Function) -> tuple[str, ...]:
+    """The extents that a driver takes."""
     names = tuple(name for name, _ in driver.parameters)
-    first = names.index("control") + 1
-    together = _Grid().body(driver.body)
-    apart = _Host()
+    return names[names.index("control") + 1 :]
+
+
+def bound(driver: Function, of_grid: Mapping[str, Expression]) -> Bound:
+    """Bind a driver; ``of_grid`` says of kernels when all threads of the grid should run them."""
+    together = _Grid(of_grid).body(driver.body)
+    apart = _Host({})
     host = apart.body(driver.body)
-    return Bound(together, host, tuple(apart.launched), names[first:])
+    return Bound(together, host, tuple(apart.launched), extents(driver))
 
 
 @dataclass
 class _Grid:
     """Writes the cooperative form."""
+
+    of_grid: Mapping[str, Expression]
+    count: Expression | None = None  # the items of the phase
 
     def body(self, body: Body) -> Body:
         out: list[Statement] = []
@@ -98,10 +105,13 @@ class _Grid:
                 pass
             case Do(Call("rest")):
                 yield from self.ended()
+            case Let(("items",), count):
+                self.count = count
+                yield self.plain(of)
             case If(Compare("==", Call("load_acquire", (Name("bar"), _)), _), then, _):
                 yield from self.phase(then)
             case Do(Call("invoke", (_, _, _, Tuple(integers))), kernel):
-                yield Do(Call(kernel, (Name(ARENA), Name("at"), *map(self.value, integers))))
+                yield self.called(kernel, integers)
                 yield BARRIER  # the next kernel may be for the same rows
             case Do(Call("store_release", (array, index, value))):
                 yield Write(array, index, self.value(value))
@@ -127,11 +137,38 @@ class _Grid:
         for statement in body:
             match statement:
                 case While(Compare(">=", Name(index), _), inner):
-                    yield self.items(index, inner)
+                    yield from self.among_all(inner, self.items(index, inner))
                 case If(Compare("==", Call("finish"), _), closing, _):
                     yield from self.closed(closing)
                 case _:
                     yield from self.statement(statement)
+
+    def called(self, kernel: str, integers: Sequence[Expression]) -> Statement:
+        return Do(Call(kernel, (Name(ARENA), Name("at"), *map(self.value, integers))))
+
+    def among_all(self, body: Body, items: Statement) -> Iterator[Statement]:
+        """The one item of a phase by all threads of the grid, where these have something to do."""
+        calls = [s for s in body if not _counts(s)]
+        kernels = [s.remark for s in calls if isinstance(s, Do) and s.call.function == "invoke"]
+        tests = tuple(self.of_grid[name] for name in kernels if name in self.of_grid)
+        if self.count != Constant(1) or len(kernels) < len(calls) or not tests:
+            yield items
+            return
+        made: list[Statement] = []
+        for each in calls:
+            assert isinstance(each, Do), "an item is calls"
+            integers = each.call.args[3]
+            assert isinstance(integers, Tuple), "a kernel takes integers"
+            made += [GRID_BARRIER] if made else []
+            made.append(self.by_all(each.remark, integers.of))
+        yield If(Logic("or", tests) if len(tests) > 1 else tests[0], tuple(made), (items,))
+
+    def by_all(self, kernel: str, integers: Sequence[Expression]) -> Statement:
+        """A kernel by all threads, or by the first block if it has few lanes; in its memory."""
+        if kernel in self.of_grid:
+            own = [Constant(0) if x == Name(LOCAL) else x for x in integers]
+            return self.called(name_of(kernel), own)
+        return If(Compare("==", Name(BLOCK), Constant(0)), (self.called(kernel, integers),))
 
     def items(self, index: str, body: Body) -> Statement:
         """A block does every item whose number it has, modulo the number of blocks."""
@@ -184,7 +221,7 @@ class _Host(_Grid):
 
     def items(self, index: str, body: Body) -> Statement:
         bounds = (Name(BLOCK), Name("items"), Name("grid"))
-        inner = For(index, bounds, _Grid().body(body))
+        inner = For(index, bounds, _Grid({}).body(body))
         taken = {BLOCK, THREAD, ARENA, "at", "grid", LOCAL, "stride", index, *_given((inner,))}
         free = dict.fromkeys(x for x in names((inner,)) if x not in taken)
         name = f"phase_{len(self.launched)}"
@@ -197,6 +234,17 @@ class _Host(_Grid):
         if body:
             yield Do(Call("wait", ()))
             yield from self.body(body)
+
+
+def _counts(of: Statement) -> bool:
+    """Whether a statement counts items, as workers of a CPU do."""
+    match of:
+        case Add(name, _):
+            return name in COUNTED
+        case Let(_, Call("claim")):
+            return True
+        case _:
+            return False
 
 
 def _without_opening(closing: Body) -> Body:

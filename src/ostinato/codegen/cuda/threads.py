@@ -70,6 +70,7 @@ SHUFFLE = "linked_shuffle"  # what all threads do for a row
 class Threads(OneThread):
     """Binds one kernel."""
 
+    is_of_grid: bool = False  # its threads are those of all blocks, which share no memory
     alone: set[str] = field(default_factory=set[str])  # what only one thread knows
     leaving: list[list[Touched]] = field(default_factory=list[list[Touched]])
 
@@ -248,6 +249,8 @@ class Threads(OneThread):
 
     def fold(self, of: For) -> Body:
         """A loop that adds many terms, as all threads share it; nothing if it is no such loop."""
+        if self.is_of_grid:
+            return ()
         found = self.stays(of, is_alone=True)
         types = {x.name: x.access.dtype for x in found}
         loop = self.with_variables(of, found, self.private)
