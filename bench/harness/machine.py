@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-OURS = ("numpy", "numba", "llvmlite")
+OURS = ("numpy", "numba", "llvmlite", "numba-cuda")
+GPU = "name,driver_version,clocks.sm,clocks.max.sm,power.limit"  # as nvidia-smi calls them
 
 
 def machine(peers: Mapping[str, str] | None = None) -> dict[str, object]:
@@ -23,10 +24,21 @@ def machine(peers: Mapping[str, str] | None = None) -> dict[str, object]:
         "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "load_before": round(os.getloadavg()[0], 2),
         "commit": commit(),
+        **({"gpu": card} if (card := gpu()) else {}),
         "python": platform.python_version(),
         **{name: found for name in OURS if (found := installed(name))},
         **(peers or {}),
     }
+
+
+def gpu() -> str:
+    """Return the name of the GPU, its driver, clocks as found and at most, and its power limit."""
+    command = ["nvidia-smi", f"--query-gpu={GPU}", "--format=csv,noheader"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""  # no driver
+    return found.stdout.splitlines()[0].strip() if found.returncode == 0 else ""
 
 
 def identity(described: Mapping[str, object]) -> tuple[object, object]:

@@ -93,11 +93,14 @@ def findings(rows: Sequence[Compared]) -> list[str]:
 def origin(machine: Mapping[str, object]) -> str:
     """Return one sentence each for the machine, the versions and the commit."""
     memory = f"{int(str(machine['memory_bytes'])) / 2**30:.0f} GiB"
-    apart = ("processor", "vectors", "cores", "memory_bytes", "system", "load_before", "commit")
+    apart = {"processor", "vectors", "cores", "memory_bytes", "system", "load_before"}
+    apart |= {"commit", "gpu"}
     versions = ", ".join(f"{name} {found}" for name, found in machine.items() if name not in apart)
     where = f"{machine['cores']} cores of {machine['processor']} ({machine['vectors']}), {memory}"
     load = f"load before the run {machine['load_before']}"
-    return f"Machine: {where}, {machine['system']}, {load}; {versions}. Commit {machine['commit']}."
+    gpu = f", GPU {machine['gpu']}" if "gpu" in machine else ""
+    whole = f"{where}{gpu}, {machine['system']}, {load}"
+    return f"Machine: {whole}; {versions}. Commit {machine['commit']}."
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
