@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from ostinato.compiler.arguments import signature
 from ostinato.compiler.options import Options, target_of, typical_extents
+from ostinato.compiler.variants import short_names
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, symbols
+from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.pass_record import with_added
@@ -155,18 +156,8 @@ def assemble(
         words=Words(*WORDS),
         memory_limit=options.memory_limit,
         explanation=_explanation(optimized, plan, source, texts, times, profile),
-        short={} if options.exact else _short(plan, target_of(options.target)),
+        short={} if options.exact else short_names(plan.short, target_of(options.target)),
     )
-
-
-def _short(plan: Plan, target: Target) -> dict[str, int]:
-    """Up to where extents are short; those of a product are, if the target wants many tiles."""
-    out: dict[str, int] = {}
-    for dim, most in plan.short.items():
-        if isinstance(dim.extent, Extent) or target.spread > 1:
-            for name in (x.name for x in symbols(dim.extent) if isinstance(x, Extent)):
-                out[name] = max(most, out.get(name, 0))
-    return out
 
 
 def _places(plan: Plan, options: Options) -> tuple[Place, PlaceStream]:

@@ -18,7 +18,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ostinato.codegen.target import Target
 from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.index import Dim, Extent, symbols
 from ostinato.runtime.disk.sealed import Note
 from ostinato.runtime.run.extent_choices import PREDICTED
 
@@ -167,6 +169,16 @@ def power_of_two(n: int) -> int:
     [1, 2, 4, 8, 16]
     """
     return 1 << (n - 1).bit_length()
+
+
+def short_names(short: Mapping[Dim, int], target: Target) -> dict[str, int]:
+    """Up to where extents are short; those of a product are, if the target wants many tiles."""
+    out: dict[str, int] = {}
+    for dim, most in short.items():
+        if isinstance(dim.extent, Extent) or target.spread > 1:
+            for name in (x.name for x in symbols(dim.extent) if isinstance(x, Extent)):
+                out[name] = max(most, out.get(name, 0))
+    return out
 
 
 def short_extents(most: Mapping[str, int], extents: Mapping[str, int]) -> dict[str, int]:

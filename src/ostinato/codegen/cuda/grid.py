@@ -161,7 +161,8 @@ class _Grid:
             assert isinstance(integers, Tuple), "a kernel takes integers"
             made += [GRID_BARRIER] if made else []
             made.append(self.by_all(each.remark, integers.of))
-        yield If(Logic("or", tests) if len(tests) > 1 else tests[0], tuple(made), (items,))
+        test = tests[0] if len(tests) == 1 else Logic("or", tests)
+        yield If(test, tuple(made), (items,))
 
     def by_all(self, kernel: str, integers: Sequence[Expression]) -> Statement:
         """A kernel by all threads, or by the first block if it has few lanes; in its memory."""

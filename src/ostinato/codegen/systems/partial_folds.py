@@ -45,11 +45,12 @@ def split_folds(
             if not apart:
                 break
             outer = apart & tiles if spread else frozenset[Dim]()
-            part = _partial(s, outer or apart, fresh(f"{name}_part", {*statements, *out}))
-            s, apart = _combined(s, part, outer or apart), apart - outer if outer else frozenset()
-            if apart:
-                lanes = _partial(part, apart, fresh(f"{name}_lanes", {*statements, *out}))
-                out[lanes.name], part = lanes, _combined(part, lanes, apart)
+            first, then = (outer, apart - outer) if outer else (apart, outer)
+            part = _partial(s, first, fresh(f"{name}_part", {*statements, *out}))
+            s = _combined(s, part, first)
+            if then:
+                lanes = _partial(part, then, fresh(f"{name}_lanes", {*statements, *out}))
+                out[lanes.name], part = lanes, _combined(part, lanes, then)
             out[part.name], apart = part, frozenset[Dim]()
         out[name] = s
     return out

@@ -160,7 +160,7 @@ class CudaModule:
         """One cooperative launch of no more blocks than are resident."""
         args = (memory, at, words, np.int64(stride), np.int64(seed), *sizes)
         main = self.scope["main"]
-        compiled = main.compile(tuple(map(main.typeof_pyval, args)))
+        compiled = main.compile(tuple(main.typeof_pyval(x) for x in args))
         most = int(compiled.max_cooperative_grid_blocks(THREADS, self.scope["SHARED"]))
         if most < blocks:
             fact = f"the device runs {most} blocks of this kernel at once, and {blocks} are asked"
