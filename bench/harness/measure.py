@@ -69,7 +69,11 @@ def measure_case(
     with ExitStack() as processes:
         programs = {
             name: processes.enter_context(
-                Served(peers[entry.peer].python, entry.factory, {**case.size, **entry.size})
+                Served(
+                    peers[entry.peer].python,
+                    entry.factory,
+                    {**case.size, **entry.size, **entry.given},
+                )
             )
             for name, entry in entries.items()
         }

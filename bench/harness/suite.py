@@ -14,10 +14,11 @@ class Entry:
     """One program of one system.
 
     ``factory`` is ``module:function``. In a process of its own it is called with the sizes of the
-    case and of the entry by name, and returns a function without arguments that takes one sample:
-    a number in the case's unit, or numbers by unit. ``peer`` names the environment it needs, a
-    file ``bench/peers/requirements-PEER.txt``; without one it runs beside ostinato. Entries of one
-    system with different ``form`` compete: the best is the system's figure.
+    case and of the entry by name, and with what else is ``given``, which no row shows. It returns
+    a function without arguments that takes one sample: a number in the case's unit, or numbers by
+    unit. ``peer`` names the environment it needs, a file ``bench/peers/requirements-PEER.txt``;
+    without one it runs beside ostinato. Entries of one system with different ``form`` compete: the
+    best is the system's figure.
     """
 
     system: str
@@ -25,6 +26,7 @@ class Entry:
     peer: str = ""
     form: str = ""
     size: Size = field(default_factory=dict[str, int | str])
+    given: Size = field(default_factory=dict[str, int | str])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ def entries(ours: str, theirs: str, fewer: int = 0) -> tuple[Entry, ...]:
 
     JAX runs ``fewer`` steps, if that is said.
     """
-    first = Entry("ostinato", f"bench.ours.{ours}", form="cuda", size={"target": "cuda"})
+    first = Entry("ostinato", f"bench.ours.{ours}", given={"target": "cuda"})
     forms: dict[str, Size] = {
         form: {"module": theirs, "command_buffers": k, "fewer_steps": fewer}
         for k, form in enumerate(("as it comes", "command buffers"))
     }
     factory = "bench.peers.in_jax.on_cuda:sampler"
-    return (first, *(Entry("jax", factory, "jax_on_cuda", form, of) for form, of in forms.items()))
+    peer = "jax_on_cuda"
+    return (first, *(Entry("jax", factory, peer, form, given=of) for form, of in forms.items()))
 
 
 PPO = entries("compiled:ppo", "ppo:sampler")
@@ -53,6 +54,5 @@ SUITE = Suite(
         Target("jax", 10.0, 20.0, UNIT, program="reinforce_cartpole"),
         Target("jax", 500.0, 1000.0, "steps/s", program="logistic"),
     ),
-    within=("target", "module", "command_buffers", "fewer_steps"),
     budget_s=1200.0,
 )
