@@ -20,20 +20,44 @@ from ostinato.codegen.cuda import grid, shared_sums, shuffles, threads, whole_gr
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
-from ostinato.codegen.cuda.rewriting import calls, exchanged, rewritten, within
+from ostinato.codegen.cuda.rewriting import (
+    calls,
+    exchanged,
+    given,
+    indices,
+    named,
+    opened,
+    parts,
+    rewritten,
+    together,
+    within,
+)
 from ostinato.codegen.cuda.touches import accesses
-from ostinato.codegen.loops.expression import SUFFIX, Call, Expression, Item, Name, binary, call
+from ostinato.codegen.loops.expression import (
+    SUFFIX,
+    Call,
+    Constant,
+    Expression,
+    Item,
+    Name,
+    binary,
+    call,
+    compare,
+)
 from ostinato.codegen.loops.matmul_spec import Matmul
 from ostinato.codegen.loops.numba_source import INDENT, comment, show, within_docstring
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import (
+    Add,
     Block,
     Body,
     Definition,
     Do,
+    For,
     Function,
     Let,
     Statement,
+    While,
     Write,
 )
 
@@ -189,7 +213,7 @@ class Source:
 
         made = tuple(map(statement, body))
         self.use(each.function for each in calls(made))
-        return without_signs(made)
+        return together(map(counted, without_signs(made)))
 
     def use(self, names: Iterator[str]) -> None:
         """Write the functions of these names, if they are not written."""
@@ -273,26 +297,46 @@ def _made(value: Value | None) -> Value:
 
 
 def unsigned(of: Expression) -> Expression:
-    """An element of the arena at an index without a sign: Numba counts others from the end."""
+    """An element of an array at an index without a sign: Numba counts others from the end."""
     match of:
-        case Item(Name(view), index) if "." in view:
-            return Item(of.array, call("u64", index))
+        case Item(array, index):
+            return Item(array, _unsigned(index))
         case _:
             return of
 
 
+def _unsigned(index: Expression) -> Expression:
+    return index if isinstance(index, Constant) else call("u64", index)
+
+
 def without_signs(body: Body) -> Body:
-    """Statements that access the arena at indices without a sign."""
+    """Statements that access arrays at indices without a sign."""
 
     def statement(of: Statement) -> Statement:
         made = within(rewritten(of, unsigned), statement)
         match made:
-            case Write(Name(view) as array, index, value) if "." in view:
-                return Write(array, call("u64", index), value)
+            case Write(array, index, value):
+                return Write(array, _unsigned(index), value)
             case _:
                 return made
 
     return tuple(map(statement, body))
+
+
+def counted(of: Statement) -> Body:
+    """A loop in steps that are known only at run time, which Numba would count by a division."""
+    match of:
+        case For(index, (first, last, Name() as step), body) if _stays(last, body):
+            inner = (*together(map(counted, body)), Add(index, step))
+            return Let((index,), first), While(compare("<", index, last), inner)
+        case _:
+            return (opened(of, counted),)
+
+
+def _stays(of: Expression, body: Body) -> bool:
+    """Whether statements leave a value as it is."""
+    loads = any(isinstance(x, Item) for x in parts(of))
+    return not loads and not {*named(of)} & {*given(body), *indices(body)}
 
 
 def _functions(of: Expression) -> Iterator[str]:

@@ -13,7 +13,7 @@ from ostinato.codegen.cuda.rewriting import exchanged, given, named, parts
 from ostinato.codegen.loops.expression import Constant, Expression, Item, Name, binary, call
 from ostinato.codegen.loops.statements import Body, For, Let, Nothing, Remark
 
-LOADS = 64  # under way at a time: each has a register
+LOADS = 16  # under way at a time: more are more code, which has to be fetched too
 TURNS = (8, 4, 2)
 
 

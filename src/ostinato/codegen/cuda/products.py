@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from ostinato.codegen.cuda.one_thread import ARENA
+from ostinato.codegen.cuda.rewriting import quotient, remainder
 from ostinato.codegen.cuda.shared_sums import BARRIER, SHARED
 from ostinato.codegen.cuda.threads import THREAD, THREADS
 from ostinato.codegen.loops import calls
@@ -66,16 +67,16 @@ class Product:
         if rows * columns == 1:
             across = self.size(spec.n)
             with out.loop(LANE, THREAD, binary("*", self.size(spec.m), across), THREADS):
-                out.let(ROW, binary("//", LANE, across))
-                out.let(COLUMN, binary("%", LANE, across))
+                out.let(ROW, quotient(LANE, across))
+                out.let(COLUMN, remainder(LANE, across))
                 self.judged(out)
             return out.body
         assert isinstance(spec.m, int), "blocks are of known sizes"
         assert isinstance(spec.n, int), "blocks are of known sizes"
         down, across = spec.m // rows, Constant(spec.n // columns)
         with out.loop(LANE, THREAD, binary("*", down, across), THREADS):
-            out.let("first_row", binary("*", binary("//", LANE, across), rows))
-            out.let("first_column", binary("%", LANE, across))
+            out.let("first_row", binary("*", quotient(LANE, across), rows))
+            out.let("first_column", remainder(LANE, across))
             if spec.rows:
                 self.cut(out, across)
             else:
@@ -90,9 +91,9 @@ class Product:
         parts, part, term = Name("parts"), "part", terms // self.slices
         out.let(parts.id, call(SHARED, 0, self.suffix))
         with out.loop(LANE, THREAD, binary("*", elements, self.slices), THREADS):
-            out.let(part, binary("//", LANE, elements))
-            out.let(ROW, binary("//", binary("%", LANE, elements), across))
-            out.let(COLUMN, binary("%", LANE, across))
+            out.let(part, quotient(LANE, elements))
+            out.let(ROW, quotient(remainder(LANE, elements), across))
+            out.let(COLUMN, remainder(LANE, across))
             out.let(ACCUMULATOR, calls.literal(0, self.spec.dtype))
             first = binary("*", part, term)
             with ExitStack() as when:
@@ -104,8 +105,8 @@ class Product:
             out.write(parts, LANE, ACCUMULATOR)
         out.add(BARRIER)
         with out.loop(LANE, THREAD, elements, THREADS):
-            out.let(ROW, binary("//", LANE, across))
-            out.let(COLUMN, binary("%", LANE, across))
+            out.let(ROW, quotient(LANE, across))
+            out.let(COLUMN, remainder(LANE, across))
             self.judged(out, self.joined)
         out.add(BARRIER)
 

@@ -18,10 +18,13 @@ from ostinato.codegen.loops.expression import (
     Negative,
     Not,
     Tuple,
+    binary,
+    call,
     operands,
 )
 from ostinato.codegen.loops.statements import Add, Body, Do, For, If, Let, Statement, While, Write
 
+Given = Expression | str | int
 Exchange = Callable[[Expression], Expression]
 Change = Callable[[Statement], Statement]
 
@@ -52,6 +55,16 @@ def exchanged(of: Expression, change: Exchange) -> Expression:
         case _:
             made = of
     return change(made)
+
+
+def quotient(x: Given, y: Given) -> Expression:
+    """How often ``y`` is in ``x``, both without a sign: a shift, where ``y`` is a power of two."""
+    return call("i64", binary("//", call("u64", x), call("u64", y)))
+
+
+def remainder(x: Given, y: Given) -> Expression:
+    """What is left of ``x`` then."""
+    return call("i64", binary("%", call("u64", x), call("u64", y)))
 
 
 def values(statement: Statement) -> tuple[Expression, ...]:

@@ -27,6 +27,8 @@ from ostinato.codegen.cuda.rewriting import (
     named,
     names,
     opened,
+    quotient,
+    remainder,
     together,
     values,
 )
@@ -394,8 +396,8 @@ class Threads(OneThread):
         heads: list[Statement] = []
         rest: Expression = Name(lane)
         for loop, size in zip(reversed(loops[1:]), reversed(sizes[1:]), strict=True):
-            heads.append(Let((loop.index,), binary("%", rest, size)))
-            rest = binary("//", rest, size)
+            heads.append(Let((loop.index,), remainder(rest, size)))
+            rest = quotient(rest, size)
         heads.append(Let((loops[0].index,), rest))
         inner = (*heads, *together(map(self.private, body)))
         yield For(lane, (Name(THREAD), total, Name(THREADS)), inner)
