@@ -1,5 +1,7 @@
 """Loops over steps are taken apart and exchanged where, and only where, the meaning stays."""
 
+from dataclasses import replace
+
 import pytest
 
 from ostinato.codegen.cuda.loop_order import Order
@@ -84,6 +86,13 @@ def test_a_place_that_follows_from_what_is_computed_stays_with_it() -> None:
     first, second = ORDER.apart(only(out))
     assert [*touched(first.body).writes, *touched(second.body).writes] == ["x", "y"]
     assert "o" not in {*given(second.body)}
+
+
+def test_a_loop_whose_end_is_in_memory_stays_whole() -> None:
+    loop = two_sums("y", "z")
+    assert len(ORDER.apart(loop)) == 2
+    stored = replace(loop, bounds=(load("x", at_x),))
+    assert ORDER.apart(stored) == (stored,)
 
 
 def matrix(at: Expression) -> For:

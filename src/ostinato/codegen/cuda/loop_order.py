@@ -38,7 +38,8 @@ class Order:
 
     def apart(self, loop: For) -> tuple[For, ...]:
         """The loop as several, one for each part of its body that needs none of the others."""
-        if any(isinstance(s, Break | Return | While) for s in every(loop.body)):
+        leaves = any(isinstance(s, Break | Return | While) for s in every(loop.body))
+        if leaves or self.loads(loop.bounds):
             return (loop,)
         free, rest = _parted(loop.body)
         groups: list[list[int]] = []
@@ -50,6 +51,10 @@ class Order:
             return (loop,)
         bodies = [[rest[k] for k in g] for g in sorted(groups)]
         return tuple(replace(loop, body=(*_needed(free, body), *body)) for body in bodies)
+
+    def loads(self, bounds: Sequence[Expression]) -> bool:
+        """Whether bounds are in memory, which the loop may write."""
+        return any(self.touched((Let(("bound",), x),)).reads for x in bounds)
 
     def are_tied(self, one: Statement, other: Statement) -> bool:
         """Whether two statements share a variable, or memory that one of them writes."""
@@ -84,7 +89,7 @@ class Order:
             case _:
                 return None
         local = {loop.index, *lets}
-        if any(local & {*named(x)} for x in outer.bounds):
+        if any(local & {*named(x)} for x in outer.bounds) or self.loads(outer.bounds):
             return None
         places = {name: let.value for name, let in {**lets, **inner_lets}.items()}
         if not self.are_elements(rows, {**known, **places}, loop.index, outer.index, int(size)):
