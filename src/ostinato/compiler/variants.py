@@ -18,13 +18,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ostinato.codegen.target import Target
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim, Extent, symbols
 from ostinato.runtime.disk.sealed import Note
 from ostinato.runtime.run.extent_choices import PREDICTED
 
 if TYPE_CHECKING:
+    from ostinato.codegen.target import Target
     from ostinato.compiler.options import Request
     from ostinato.runtime.run.artifact import Place, Price
     from ostinato.runtime.run.executor import Executable
