@@ -14,7 +14,7 @@ import numpy as np
 
 from ostinato.compiler.arguments import Alike, Arguments, Signature, signature
 from ostinato.compiler.options import Options, Request, options_from, target_of
-from ostinato.compiler.pipeline import build, code_digest, machine_workers
+from ostinato.compiler.pipeline import available_workers, build, code_digest, machine_workers
 from ostinato.compiler.remarks import left_out
 from ostinato.compiler.results import Beside, Results
 from ostinato.compiler.variants import Look, Variant, Variants
@@ -426,7 +426,7 @@ def _curve(request: Request, extents: Mapping[str, int]) -> MemoryCurve:
 
 def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     """Everything that decides the artifact: program, rules, options, compiler, machine."""
-    workers = options.threads or target_of(options.target).workers(available_cores())
+    workers = available_workers(options)
     chosen = "all" if rules is None else spell(tuple(tuple(texts_of(r).values()) for r in rules))
     target = target_of(options.target)
     asked = chosen, repr(options), str(options.by_extents), str(workers)

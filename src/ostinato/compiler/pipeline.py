@@ -399,11 +399,12 @@ def _workers(plan: Plan, extents: Mapping[str, int], options: Options) -> int:
     from ostinato.codegen.emit.interface import interface
 
     most = max([1, *tile_counts(interface(plan).tiles, extents)])
-    return min(options.threads or _available(options), most)
+    return min(available_workers(options), most)
 
 
-def _available(options: Options) -> int:
-    return target_of(options.target).workers(available_cores())
+def available_workers(options: Options) -> int:
+    """The workers that run a program with enough to do."""
+    return options.threads or target_of(options.target).workers(available_cores())
 
 
 class Rewritten(Protocol):
@@ -457,8 +458,7 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
     from ostinato.codegen.planning.within_limit import Room, fitted
 
     target = target_of(options.target).adding(options.exact)
-    workers = options.threads or _available(options)
-    workers = machine_workers(target) if options.by_extents else workers
+    workers = machine_workers(target) if options.by_extents else available_workers(options)
     half = options.storage if options.storage in HALVES else None
     room = Room(
         options.memory_limit,

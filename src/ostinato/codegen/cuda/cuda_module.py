@@ -18,7 +18,7 @@ from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
 from ostinato.codegen.cuda import grid, shared_sums, shuffles, threads, whole_grid
 from ostinato.codegen.cuda.one_thread import ARENA
-from ostinato.codegen.cuda.products import Product
+from ostinato.codegen.cuda.products import BLOCK_THREADS, Product
 from ostinato.codegen.cuda.python_builder import Library, signed
 from ostinato.codegen.cuda.rewriting import (
     calls,
@@ -79,7 +79,8 @@ NUMBERS = (
 )
 OWN = (
     *(threads.THREAD, threads.THREADS, grid.BLOCK, grid.BLOCKS),
-    *("grid", "lane_row", "launch", "wait", "run", "PHASES", "REPEATS", "SHARED", shuffles.NAME),
+    *("grid", "lane_row", "launch", "wait", "run", "PHASES", "REPEATS", shuffles.NAME),
+    *("THREADS", "SHARED"),
 )
 NAMES = frozenset((*prelude.NAMES, *GIVEN, *OWN, "u64"))
 """What no variable of a program may be called."""
@@ -254,7 +255,7 @@ class Source:
         together = (*head, *self.body(found.cooperative, {}))
         lines = [
             f"PHASES, REPEATS = {len(found.launched)}, {grid.repeats(found)}",
-            f"SHARED = {self.shared_bytes()}",
+            f"THREADS, SHARED = {BLOCK_THREADS}, {self.shared_bytes()}",
             "# All phases in one cooperative launch.",
             function("kernel", of.name, parameters, together),
         ]
@@ -274,11 +275,8 @@ class Source:
 
     def shared_bytes(self) -> int:
         """The memory that a block shares, beside the arena."""
-        return (
-            shared_sums.SHARED_BYTES
-            if any(shared_sums.SHARED in x for x in self.texts.values())
-            else 0
-        )
+        is_used = any(shared_sums.SHARED in x for x in self.texts.values())
+        return shared_sums.SHARED_BYTES if is_used else 0
 
     def tables(self) -> Iterator[str]:
         for name, words in self.library.tables.items():

@@ -33,7 +33,7 @@ from ostinato.codegen.loops.statements import Block, Body, Write
 MASK = ("mask_at", "mask_step", "mask_size")
 VECTOR_BYTES = 64
 ROW, COLUMN, TERM, LANE = "row", "column", "term", "lane"
-BLOCK_THREADS = 256  # of which each should have work
+BLOCK_THREADS = 256  # eight warps, which a module is launched with: each thread should have work
 MOST = 16  # sums of a thread at once
 SLICE = 8  # terms, at least, that a thread adds up where several add up one element
 

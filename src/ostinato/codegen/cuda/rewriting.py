@@ -12,6 +12,7 @@ from ostinato.codegen.loops.expression import (
     Compare,
     Constant,
     Expression,
+    Given,
     Item,
     Logic,
     Name,
@@ -24,7 +25,6 @@ from ostinato.codegen.loops.expression import (
 )
 from ostinato.codegen.loops.statements import Add, Body, Do, For, If, Let, Statement, While, Write
 
-Given = Expression | str | int
 Exchange = Callable[[Expression], Expression]
 Change = Callable[[Statement], Statement]
 

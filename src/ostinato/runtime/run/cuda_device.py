@@ -16,7 +16,6 @@ from ostinato.pdg.errors import MemoryLimitError, OptionError, OstinatoError
 from ostinato.runtime.machine_code.source_module import FILE
 from ostinato.runtime.run.device import Copied, form
 
-THREADS = 256  # of a block: eight warps share what an item computes
 OLDEST = (7, 0)  # of the devices whose threads meet at barriers of their own
 WORD = 8  # bytes: the arena is as long as a whole number of them
 
@@ -161,7 +160,8 @@ class CudaModule:
         args = (memory, at, words, np.int64(stride), np.int64(seed), *sizes)
         main = self.scope["main"]
         compiled = main.compile(tuple(main.typeof_pyval(x) for x in args))
-        most = int(compiled.max_cooperative_grid_blocks(THREADS, self.scope["SHARED"]))
+        threads, shared = self.scope["THREADS"], self.scope["SHARED"]
+        most = int(compiled.max_cooperative_grid_blocks(threads, shared))
         if most < blocks:
             fact = f"the device runs {most} blocks of this kernel at once, and {blocks} are asked"
             raise OptionError(fact, f"Compile with threads={max(1, most)}.")
@@ -170,10 +170,11 @@ class CudaModule:
     def launcher(self, kernel: Any, blocks: int) -> Any:
         """A kernel for a grid. Numba warns of small ones, which few rows need."""
         key = kernel.py_func.__name__, blocks
+        threads, shared = self.scope["THREADS"], self.scope["SHARED"]
         if key not in self.launchers:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self.launchers[key] = kernel[blocks, THREADS, 0, self.scope["SHARED"]]
+                self.launchers[key] = kernel[blocks, threads, 0, shared]
         return self.launchers[key]
 
     def apart(
