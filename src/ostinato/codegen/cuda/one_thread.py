@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.codegen.cuda.kept import Kept, Steps, fresh, has_turns, of_two_cases
-from ostinato.codegen.cuda.loads_ahead import loads_ahead
+from ostinato.codegen.cuda.kept import Kept, Steps, has_turns, of_two_cases
 from ostinato.codegen.cuda.rewriting import given, indices, opened, rewritten, together
 from ostinato.codegen.cuda.touches import accesses
 from ostinato.codegen.loops.expression import (
@@ -20,6 +19,7 @@ from ostinato.codegen.loops.expression import (
     Call,
     Constant,
     Expression,
+    Given,
     Item,
     Name,
     Negative,
@@ -42,7 +42,6 @@ from ostinato.codegen.loops.statements import (
 ARENA = "arena"
 SUFFIXES: Mapping[str, str] = {"bool": "bool", **{str(k): v for k, v in SUFFIX.items()}}
 _FLOAT = re.compile(r"(^|_)f(32|64)$")  # what a function returns, unless it is a cast
-Given = Expression | str | int
 
 
 @dataclass
@@ -72,8 +71,7 @@ class OneThread:
         """A loop of one thread, or of all of them alike: what stays there is in variables."""
         found = self.stays(of, is_alone)
         loop = self.with_variables(of, found, each)
-        ahead = loads_ahead(loop, lambda name: fresh(name, self.taken))
-        return self.around(of, found, ahead, self.put_back(found))
+        return self.around(of, found, (loop,), self.put_back(found))
 
     def stays(self, of: For, is_alone: bool) -> list[Kept]:
         """The places that are variables of a loop, and of none around it."""
