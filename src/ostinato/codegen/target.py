@@ -115,7 +115,14 @@ class Target:
 
     def together(self, slots: int) -> int:
         """How many slots of a tile are computed together: as many as some vectors have lanes."""
-        if self.takes_whole_tiles:
-            return slots
-        each = max(self.lanes, slots // 4)
-        return each if slots % each == 0 else slots
+        return slots if self.takes_whole_tiles else together(slots, self.lanes)
+
+
+def together(slots: int, lanes: int) -> int:
+    """How many slots of a tile are computed together where a vector has so many lanes.
+
+    >>> together(32, 16), together(128, 16), together(24, 16)
+    (16, 32, 24)
+    """
+    each = max(lanes, slots // 4)
+    return each if slots % each == 0 else slots

@@ -6,7 +6,7 @@ one arena never overlap, and would test it at run time before every vector loop,
 
 from weakref import WeakKeyDictionary
 
-from ostinato.codegen.cpu.cpu_target import CPU
+from ostinato.codegen.cpu.flags import LINE_BYTES
 from ostinato.codegen.cpu.llvm import Builder, declare, emit_loop
 from ostinato.codegen.cpu.llvm_text import (
     F32,
@@ -130,9 +130,9 @@ def _emit_prefetch(builder: Builder, args: list[Value]) -> None:
     first = builder.gep(builder.bitcast(memory, pointer), start)
 
     def line(k: Value) -> None:
-        emit_prefetch(builder, builder.gep(first, builder.mul(k, i64(CPU.line_bytes))))
+        emit_prefetch(builder, builder.gep(first, builder.mul(k, i64(LINE_BYTES))))
 
-    lines = builder.sdiv(builder.add(size, i64(CPU.line_bytes - 1)), constant(I64, CPU.line_bytes))
+    lines = builder.sdiv(builder.add(size, i64(LINE_BYTES - 1)), constant(I64, LINE_BYTES))
     emit_loop(builder, lines, line)
 
 

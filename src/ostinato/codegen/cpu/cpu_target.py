@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ostinato.codegen.cpu.flags import digest
+from ostinato.codegen.cpu.flags import LINE_BYTES, VECTOR_BYTES, digest
 from ostinato.codegen.target import Target, Tiles, Writer
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def _writer() -> Writer:
 
 CPU = Target(
     name="cpu",
-    vector_bytes=64,
-    line_bytes=64,
+    vector_bytes=VECTOR_BYTES,
+    line_bytes=LINE_BYTES,
     page_bytes=4096,
     near_bytes=1 << 20,
     far_bytes=1 << 22,
@@ -75,4 +75,4 @@ CPU = Target(
     digest=digest,
     keeps_parts=True,
 )
-"""What the processors have in common that programs are compiled for; vectors may be narrower."""
+"""What the processors have in common that programs are compiled for."""

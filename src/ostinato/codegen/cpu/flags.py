@@ -11,6 +11,9 @@ from typing import Final
 
 from ostinato.codegen.loops.expression import ITEM_BYTES
 
+VECTOR_BYTES: Final = 64  # of the widest register; this machine's may be narrower
+LINE_BYTES: Final = 64  # of the caches
+
 FASTMATH: Final = ("contract", "nsz")
 """Float freedoms of every kernel: none of them breaks a NaN test or reorders a sum.
 

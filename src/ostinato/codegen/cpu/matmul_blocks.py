@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ostinato.codegen.cpu.cpu_target import CPU
-from ostinato.codegen.cpu.flags import vector_registers
+from ostinato.codegen.cpu.flags import VECTOR_BYTES, vector_registers
 from ostinato.codegen.cpu.llvm import Builder, emit_loop
 from ostinato.codegen.cpu.llvm_text import Value, i64
 from ostinato.codegen.cpu.matmul_frame import FEW_ROWS, Body, Frame, Mask, emit_blocks, power_above
 from ostinato.codegen.cpu.vector import Vector
+from ostinato.codegen.target import together
 
 UNROLL = 4  # steps along k in one turn of a loop
 CHAINS = 8  # sums in flight that hide the latency of a multiply-add, two of which start at a time
@@ -75,7 +75,7 @@ def emit_rows(frame: Frame, block: int, rows: Body, blank: Body) -> None:
     if read is None or not isinstance(length, int) or length % block:
         emit_blocks(b, length, block, rows)
         return
-    each = CPU.together(length)
+    each = together(length, VECTOR_BYTES // 4)
     if frame.spec.living == "m" or each % block:  # rows that live are anywhere
         most = i64(length // block)
     else:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.codegen.cpu.access import emit_prefetch
-from ostinato.codegen.cpu.cpu_target import CPU
+from ostinato.codegen.cpu.flags import LINE_BYTES
 from ostinato.codegen.cpu.llvm import Builder, alloca, emit_loop, local_array
 from ostinato.codegen.cpu.llvm_text import Value, i64
 from ostinato.codegen.cpu.matmul_blocks import emit_columns, emit_many, rows_beside, widest
@@ -96,9 +96,9 @@ class _Packed:
         blocks = -(-k // DEEP)
         deep, width = -(-k // blocks), widest(frame) * max(frame.width, 1)
         element = FORMATS[frame.spec.dtype].element
-        b_place = local_array(frame.builder, element, deep * width, CPU.line_bytes)
+        b_place = local_array(frame.builder, element, deep * width, LINE_BYTES)
         sums = local_array(
-            frame.builder, element, ROWS * width if blocks > 1 else 1, CPU.line_bytes
+            frame.builder, element, ROWS * width if blocks > 1 else 1, LINE_BYTES
         )
         return cls(frame, blocks, deep, width, b_place, sums)
 
@@ -223,7 +223,7 @@ class _Packed:
         n = b.select(is_last, b.add(p.n, i64(p.columns * max(p.v.lanes, 1))), p.n)
         begin = b.add(k, b.mul(b.sdiv(row, i64(rows)), i64(share)))
         place = frame.pointer(frame.offsets[1], frame.scaled(begin, frame.spec.b[0]), n)
-        per_line = CPU.line_bytes // (p.v.format.bits // 8)
+        per_line = LINE_BYTES // (p.v.format.bits // 8)
         for j in range(share):
             for step in range(0, self.width, per_line):
                 apart = b.add(frame.scaled(i64(j), frame.spec.b[0]), i64(step))
