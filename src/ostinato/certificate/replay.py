@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ostinato.certificate.arena_proof import check_places, check_shared
 from ostinato.certificate.document import Certificate, Schedule
@@ -22,9 +21,6 @@ from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
-
-if TYPE_CHECKING:
-    pass
 
 SMALL = 3  # the first of the small extents for which a certificate shows an arena
 
@@ -44,11 +40,12 @@ class _Extracted:
 def planned(program: Rewritten, options: Options) -> Schedule:
     """The schedule of a rewritten program under these options, of which threads are given."""
     from ostinato.codegen.emit.generated_module import emit
+    from ostinato.codegen.planning.show import show_plan
 
     plan, _ = plan_of(program, options)
     digest = hashlib.sha256(emit(plan).encode()).hexdigest()
     hints, widths = dict(sorted(options.hints.items())), dict(sorted(options.widths.items()))
-    lines = tuple(str(plan).splitlines())
+    lines = tuple(show_plan(plan).splitlines())
     extents, most = _extents(program, plan.extents, hints), options.memory_limit * options.spill
     layouts = layouts_of(plan, options.threads, extents, most)
     return Schedule(

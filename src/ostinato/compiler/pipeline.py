@@ -260,10 +260,12 @@ def _explanation(
     times: Mapping[str, float],
     profile: Profile,
 ) -> Explanation:
+    from ostinato.codegen.planning.show import show_plan
+
     return Explanation(
         rules=optimized.report.rules,
         kernels=texts,
-        schedule=str(plan),
+        schedule=show_plan(plan),
         source=source,
         cost={"rewritten_ns": optimized.report.price_after, **times},
         forms=optimized.times,

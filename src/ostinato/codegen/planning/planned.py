@@ -79,8 +79,3 @@ class Plan:
     def keeps_parts(self) -> bool:
         """Whether rows of numbers are folded in lanes."""
         return self.target.keeps_parts and not self.exact
-
-    def __str__(self) -> str:
-        from ostinato.codegen.planning.show import show_plan
-
-        return show_plan(self)

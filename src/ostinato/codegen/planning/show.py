@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from ostinato.codegen.ir.system import (
     Axis,
@@ -35,16 +35,14 @@ from ostinato.codegen.ir.tree import Call as KernelCall
 from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.masks.guards import guard_of, untested
 from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.planning.liveness import Life
+from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.functions import FUNCTIONS
 from ostinato.pdg.index import Expr, expr
-
-if TYPE_CHECKING:
-    from ostinato.codegen.planning.liveness import Life
-    from ostinato.codegen.planning.planned import Plan
 
 
 def show_plan(plan: Plan) -> str:
