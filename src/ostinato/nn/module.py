@@ -13,7 +13,7 @@ from ostinato.language.kinds import Count
 from ostinato.language.recurrent import Over, Recurrent, define, input
 from ostinato.language.tensor import Tensor, constant
 from ostinato.nn.init import Initializer
-from ostinato.nn.state_dict import Weight, arrays, fitting, inside
+from ostinato.nn.state_dict import Weight, arrays, below, fitting, independent
 from ostinato.optim.optimizer import Optimizer
 from ostinato.pdg.errors import EquationError
 from ostinato.pdg.functions import Array
@@ -115,7 +115,7 @@ class Module:
         The names are those of the attributes, if a class does not say otherwise.
         """
         for name, value in vars(self).items():
-            yield from inside(value, name)
+            yield from _weights(value, name)
 
     def state_dict(self, values: Mapping[str, Array] | None = None) -> dict[str, Any]:
         """Return its parameters as PyTorch has them: by path, a matrix as outputs by inputs.
@@ -135,7 +135,7 @@ class Module:
         {'0.weight': (8, 3), '0.bias': (8,), '2.weight': (2, 8), '2.bias': (2,)}
         """
         if values is not None:
-            return arrays(self, values)
+            return arrays(self.named_weights(), values)
         return {w.name: w.laid_out for w in self.named_weights()}
 
     def as_inputs(self, name: str = "weights") -> Self:
@@ -166,7 +166,7 @@ class Module:
 
         Errors: ArgumentError for a weight that is missing or has another shape, and a strange one.
         """
-        found = fitting(self, weights, lambda tensor: len(independent(tensor)))
+        found = fitting(self.named_weights(), weights, lambda tensor: len(independent(tensor)))
         return {w.argument(name): found[id(w.tensor)] for w in self.named_weights()}
 
     def with_weights(self, weights: Mapping[str, object]) -> Self:
@@ -183,7 +183,7 @@ class Module:
         >>> ot.Program(y=layer(ot.constant([1.0, 1.0]))).interpret()["y"].tolist()
         [8.0]
         """
-        found = fitting(self, weights)
+        found = fitting(self.named_weights(), weights)
         return self.map(lambda tensor: constant(found[id(tensor)], tensor.dtype))
 
     def update(self, optimizer: Optimizer, loss: Tensor) -> None:
@@ -194,19 +194,29 @@ class Module:
         optimizer.minimize(loss, self.parameters)
 
 
-def independent(parameter: Tensor) -> tuple[Dimension, ...]:
-    """The dimensions along which a parameter is one of independent ones."""
-    if isinstance(parameter, Carry):
-        return parameter.over_carried.each
-    return tuple(Dimension(dim) for dim in parameter.over[:-1])
-
-
 def _final(parameter: Tensor) -> Tensor:
     if isinstance(parameter, Carry):
         return parameter.final
     fact = f"{called(parameter.node)} has no value after all updates"
     remedy = "Carry it: over=ot.carried(i) keeps what the last update leaves."
     raise EquationError(fact, remedy, place())
+
+
+def _weights(value: object, name: str) -> Iterator[Weight]:
+    """The weights in a module, in containers, or of a single tensor."""
+    match value:
+        case Tensor():
+            yield Weight(name, value)
+        case Module():
+            yield from below(name, value.named_weights())
+        case dict():
+            for key, part in cast(dict[object, object], value).items():
+                yield from below(name, _weights(part, str(key)))
+        case tuple() | list():
+            for k, part in enumerate(cast(Sequence[object], value)):
+                yield from below(name, _weights(part, str(k)))
+        case _:
+            pass
 
 
 def _tensors(value: object) -> Iterable[Tensor]:

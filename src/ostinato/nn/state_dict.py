@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
+from ostinato.language.carry import Carry
+from ostinato.language.dims import Dimension
 from ostinato.language.functions.basic import swapaxes
 from ostinato.language.recurrent import Recurrent
 from ostinato.language.tensor import Tensor
@@ -15,9 +17,6 @@ from ostinato.pdg.errors import ArgumentError, CheckpointError, guess
 from ostinato.pdg.functions import Array
 from ostinato.pdg.naming import called
 from ostinato.provenance.place import place
-
-if TYPE_CHECKING:
-    from ostinato.nn.module import Module
 
 
 class Weight(NamedTuple):
@@ -41,35 +40,16 @@ class Weight(NamedTuple):
         return f"{name}_{self.name.replace('.', '_')}"
 
 
-def inside(value: object, name: str = "") -> Iterator[Weight]:
-    """The weights in a module, in containers, or of a single tensor."""
-    from ostinato.nn.module import Module
-
-    match value:
-        case Tensor():
-            yield Weight(name, value)
-        case Module():
-            yield from below(name, value.named_weights())
-        case dict():
-            for key, part in cast(dict[object, object], value).items():
-                yield from below(name, inside(part, str(key)))
-        case tuple() | list():
-            for k, part in enumerate(cast(Sequence[object], value)):
-                yield from below(name, inside(part, str(k)))
-        case _:
-            pass
-
-
 def below(name: str, found: Iterator[Weight]) -> Iterator[Weight]:
     """Weights of a part that has a name: `body` and `0.weight` are `body.0.weight`."""
     for weight in found:
         yield weight._replace(name=f"{name}.{weight.name}") if name else weight
 
 
-def arrays(module: Module, values: Mapping[str, Array]) -> dict[str, Array]:
+def arrays(weights: Iterable[Weight], values: Mapping[str, Array]) -> dict[str, Array]:
     """The parameters among values by the user's names, as PyTorch has them."""
     names: dict[str, Weight] = {}
-    for weight in module.named_weights():
+    for weight in weights:
         if not isinstance(weight.tensor, Recurrent):
             fact = f"{called(weight.tensor.node)} is no parameter with a value in a state"
             raise ArgumentError(fact, "Take the module that is trained.", place())
@@ -88,21 +68,28 @@ def arrays(module: Module, values: Mapping[str, Array]) -> dict[str, Array]:
 
 def _last(array: Array, tensor: Tensor) -> Array:
     """The last of several steps: a state has all that a program looks back to."""
-    from ostinato.nn.module import independent
-
     return array[-1] if array.ndim > tensor.ndim + len(independent(tensor)) else array
 
 
+def independent(parameter: Tensor) -> tuple[Dimension, ...]:
+    """The dimensions along which a parameter is one of independent ones."""
+    if isinstance(parameter, Carry):
+        return parameter.over_carried.each
+    return tuple(Dimension(dim) for dim in parameter.over[:-1])
+
+
 def fitting(
-    module: Module, weights: Mapping[str, object], leading: Callable[[Tensor], int] = lambda _: 0
+    own: Iterable[Weight],
+    weights: Mapping[str, object],
+    leading: Callable[[Tensor], int] = lambda _: 0,
 ) -> dict[int, Array]:
-    """Arrays in the place of the tensors of a module, which are found by their identity.
+    """Arrays in the place of a module's ``own`` tensors, which are found by their identity.
 
     Each has so many ``leading`` axes before those of its tensor.
 
     Errors: ArgumentError for a weight that is missing or has another shape, and a strange one.
     """
-    found = {weight.name: weight for weight in module.named_weights()}
+    found = {weight.name: weight for weight in own}
     odd = sorted(found.keys() ^ weights.keys())
     if odd:
         which, others = ("lack", weights) if odd[0] in found else ("have a strange", found)
