@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ostinato.runtime.run import device
+from ostinato.runtime.run import cuda_device
 from tests.cuda.simulated import SimulatedDevice
 
 
@@ -14,6 +14,6 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def use(can_cooperate: bool = True, threads: int = 4, order: int = 0) -> None:
         made = SimulatedDevice(can_cooperate, threads, order)
-        monkeypatch.setattr(device, "find", lambda: made)
+        monkeypatch.setattr(cuda_device, "find", lambda: made)
 
     return use

@@ -6,18 +6,18 @@ The first test says which device it was; no test of this file has a figure in it
 import numpy as np
 import pytest
 
-from ostinato.runtime.run import device
+from ostinato.runtime.run import cuda_device
 from tests.cuda.programs import PROGRAMS
 from tests.property.judge import EXTENTS
 from tests.property.programs import Replay, arguments, covering
 
-LACKS = device.missing()
+LACKS = cuda_device.missing()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(bool(LACKS), reason=LACKS)]
 
 
 def test_there_is_a_device(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
-        print(f"\ndevice: {device.find().name}")
+        print(f"\ndevice: {cuda_device.find().name}")
 
 
 @pytest.mark.parametrize("can_cooperate", [True, False], ids=["cooperative", "launched"])

@@ -9,14 +9,14 @@ import pytest
 import ostinato as ot
 from ostinato.cli.doctor import gpu
 from ostinato.pdg.errors import CertificateError, OptionError
-from ostinato.runtime.run import device
+from ostinato.runtime.run import cuda_device
 from tests.cuda.programs import recurrence
 
 
 def test_a_machine_without_a_device_is_told_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(device, "missing", lambda: "the package numba-cuda is not installed")
+    monkeypatch.setattr(cuda_device, "missing", lambda: "the package numba-cuda is not installed")
     program, _ = recurrence()
     with pytest.raises(OptionError) as failure:
         program.compile(target="cuda")
@@ -30,7 +30,7 @@ def test_a_machine_without_a_device_is_told_what_to_install(
 
 
 def test_the_doctor_says_what_a_device_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "missing", lambda: "no NVIDIA driver or no GPU was found")
+    monkeypatch.setattr(cuda_device, "missing", lambda: "no NVIDIA driver or no GPU was found")
     found = gpu()
     assert found.is_fine, "programs for the CPU need no GPU"
     assert found.detail.startswith("no NVIDIA driver or no GPU was found")

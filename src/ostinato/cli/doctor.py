@@ -19,7 +19,7 @@ import ostinato as ot
 from ostinato.cli.as_json import write_json
 from ostinato.machine.profile_store import current
 from ostinato.pdg.errors import OptionError
-from ostinato.runtime.run import device
+from ostinato.runtime.run import cuda_device
 
 REQUIRED = ("numpy", "numba", "llvmlite", "egglog", "islpy", "sympy")
 OPTIONAL = {
@@ -86,9 +86,9 @@ def installed(package: str, remedy: str, is_needed: bool) -> Finding:
 
 def gpu() -> Finding:
     """Whether ``target="cuda"`` can run; programs for the CPU need none of it."""
-    lacks = device.missing()
+    lacks = cuda_device.missing()
     if not lacks:
-        return Finding("cuda", True, f"{device.find().name}")
+        return Finding("cuda", True, f"{cuda_device.find().name}")
     return Finding("cuda", True, f"{lacks} (optional: pip install 'ostinato[cuda13]', or cuda12)")
 
 

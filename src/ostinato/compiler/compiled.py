@@ -190,7 +190,7 @@ class Compiled:
         constants = [array.tobytes() for _, array in sorted(artifact.constants.items())]
         about = artifact.source, code_digest(), repr(target), target.digest()
         program = programs.digest(*about, *constants)
-        return Identity(dim, program, arguments_digest(bound), bound.seed)
+        return Identity(dim, program, arguments_digest(bound.extents, bound.inputs), bound.seed)
 
     def profile(self, **arguments: object) -> RunProfile:
         """Run once, and measure where the time goes: by operations, lines and kernels.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -14,13 +15,36 @@ import numpy.typing as npt
 
 from ostinato.pdg.errors import MemoryLimitError, OptionError, OstinatoError
 from ostinato.runtime.machine_code.source_module import FILE
-from ostinato.runtime.run.device import Copied, form
+from ostinato.runtime.run.device import Copied, Device, form
 
 OLDEST = (7, 0)  # of the devices whose threads meet at barriers of their own
 WORD = 8  # bytes: the arena is as long as a whole number of them
 
 
-def unavailable() -> str:
+def missing() -> str:
+    """What a CUDA target lacks on this machine; "" if nothing."""
+    try:
+        version("numba-cuda")
+    except PackageNotFoundError:
+        return "the package numba-cuda is not installed"
+    return _unavailable()
+
+
+def find() -> Device:
+    """The device of this machine.
+
+    Errors: OptionError.
+    """
+    if lacks := missing():
+        remedy = (
+            "Install ostinato[cuda12] or ostinato[cuda13] on a machine with an NVIDIA GPU and its "
+            'driver, or compile with target="cpu".'
+        )
+        raise OptionError(f'target="cuda" cannot run here: {lacks}', remedy)
+    return CudaDevice()
+
+
+def _unavailable() -> str:
     """Why Numba CUDA cannot run anything here; "" if it can."""
     try:
         cuda = _cuda()

@@ -1,16 +1,13 @@
-"""Devices that run compiled programs: what is asked of one, and which one this machine has."""
+"""Devices that run compiled programs: what is asked of one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
-from ostinato.pdg.errors import OptionError
 
 
 class Copied(NamedTuple):
@@ -70,30 +67,3 @@ class Device(Protocol):
     def name(self) -> str: ...
 
     def load(self, source: str, directory: Path | None) -> Loaded: ...
-
-
-def missing() -> str:
-    """What a CUDA target lacks on this machine; "" if nothing."""
-    try:
-        version("numba-cuda")
-    except PackageNotFoundError:
-        return "the package numba-cuda is not installed"
-    from ostinato.runtime.run.cuda_device import unavailable  # most runs need none of it
-
-    return unavailable()
-
-
-def find() -> Device:
-    """The device of this machine.
-
-    Errors: OptionError.
-    """
-    if lacks := missing():
-        remedy = (
-            "Install ostinato[cuda12] or ostinato[cuda13] on a machine with an NVIDIA GPU and its "
-            'driver, or compile with target="cpu".'
-        )
-        raise OptionError(f'target="cuda" cannot run here: {lacks}', remedy)
-    from ostinato.runtime.run.cuda_device import CudaDevice
-
-    return CudaDevice()

@@ -17,7 +17,7 @@ import numpy as np
 
 from ostinato.pdg.errors import OptionError
 from ostinato.runtime.machine_code.source_module import Loaded
-from ostinato.runtime.run import device
+from ostinato.runtime.run import cuda_device
 from ostinato.runtime.run.arrays import sizes
 from ostinato.runtime.run.artifact import Artifact, Field
 from ostinato.runtime.run.device import Copied
@@ -27,7 +27,7 @@ from ostinato.runtime.run.explanation import Explanation
 if TYPE_CHECKING:
     from ostinato.runtime.machine_code.piecewise import Making
     from ostinato.runtime.run.frame import Frame
-    from ostinato.runtime.run.paused_execution import Pausing
+    from ostinato.runtime.run.state import Pausing
     from ostinato.runtime.run.timing import Log
 
 
@@ -80,13 +80,13 @@ class DeviceExecutable(Executable):
 
     @classmethod
     def require(cls) -> None:
-        device.find()
+        cuda_device.find()
 
     def __init__(
         self, artifact: Artifact, directory: Path | None, key: str, threads: int = 0
     ) -> None:
         """Compile the module for the device; ``threads`` are blocks, 0 for all that fit on it."""
-        self.device = device.find()
+        self.device = cuda_device.find()
         self.module = self.device.load(artifact.source, directory)
         super().__init__(artifact, directory, key, threads or self.module.blocks)
 

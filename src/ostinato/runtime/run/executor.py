@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ostinato.report.kernels import KernelRecord
     from ostinato.report.measured_run import RunProfile
     from ostinato.runtime.machine_code.piecewise import Making
-    from ostinato.runtime.run.paused_execution import Pausing
+    from ostinato.runtime.run.state import Pausing
     from ostinato.runtime.run.timing import Log, Stamping
 
 GRACE_S = 1.0  # how long workers that were interrupted may take to leave
@@ -297,7 +297,7 @@ class Executable:
     @cached_property
     def pausing(self) -> Pausing:
         """The driver that runs in parts; the first use compiles it."""
-        from ostinato.runtime.run.paused_execution import load_pausing  # most runs need none of it
+        from ostinato.runtime.run.state import load_pausing  # most runs need none of it
 
         return load_pausing(self.artifact.paused())
 

@@ -5,37 +5,11 @@ The kernels are those of every other run, so that the results have the same bits
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from ostinato.runtime.machine_code.source_module import load_driver
 from ostinato.runtime.run.blocking_pool import Workers
 from ostinato.runtime.run.executor import Bound, Executable, Execution
-from ostinato.runtime.run.state import Keeper, State
-
-if TYPE_CHECKING:
-    from ostinato.runtime.run.artifact import Paused
+from ostinato.runtime.run.state import State
 
 ALL = 0
-
-
-@dataclass(frozen=True)
-class Pausing:
-    """A driver that runs in parts, ready to run; its words are those of `Paused`."""
-
-    entry: Callable[..., None]
-    keeper: Keeper
-    start: int
-    limit: int
-    part: int
-    before: int
-    from_loop: int
-
-
-def load_pausing(made: Paused) -> Pausing:
-    """Compile the driver, or load it from the cache."""
-    return Pausing(load_driver(made.units), Keeper(tuple(made.carried)), *made.words)
 
 
 class PausedExecution(Execution):

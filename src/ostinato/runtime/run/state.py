@@ -6,7 +6,7 @@ Draws are a function of the seed and the point, so the place in the random strea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,11 +14,11 @@ import numpy as np
 
 from ostinato.pdg.errors import CheckpointError, MissingError, guess
 from ostinato.pdg.functions import Array
+from ostinato.runtime.machine_code.source_module import load_driver
 from ostinato.runtime.run.arrays import Exit, sizes
 
 if TYPE_CHECKING:
-    from ostinato.runtime.run.artifact import Carried
-    from ostinato.runtime.run.executor import Bound
+    from ostinato.runtime.run.artifact import Carried, Paused
     from ostinato.runtime.run.frame import Frame
 
 
@@ -87,10 +87,10 @@ class Identity:
         return state
 
 
-def arguments_digest(bound: Bound) -> str:
+def arguments_digest(extents: Mapping[str, int], inputs: Mapping[str, Array]) -> str:
     """Hex digits that stand for the extents and inputs of a run."""
-    total = hashlib.sha256(repr(sorted(bound.extents.items())).encode())
-    for name, array in sorted(bound.inputs.items()):
+    total = hashlib.sha256(repr(sorted(extents.items())).encode())
+    for name, array in sorted(inputs.items()):
         total.update(repr((name, str(array.dtype), array.shape)).encode())
         total.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
     return total.hexdigest()[:32]
@@ -119,6 +119,24 @@ class Keeper:
             raise CheckpointError(fact, "Take one that a stream of this program gave.")
         for c in self.carried if step else ():
             _put(c, frame, step, arrays[c.name])
+
+
+@dataclass(frozen=True)
+class Pausing:
+    """A driver that runs in parts, ready to run; its words are those of `Paused`."""
+
+    entry: Callable[..., None]
+    keeper: Keeper
+    start: int
+    limit: int
+    part: int
+    before: int
+    from_loop: int
+
+
+def load_pausing(made: Paused) -> Pausing:
+    """Compile the driver, or load it from the cache."""
+    return Pausing(load_driver(made.units), Keeper(tuple(made.carried)), *made.words)
 
 
 class _Stretch(NamedTuple):
