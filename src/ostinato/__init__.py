@@ -144,8 +144,8 @@ from ostinato.language.functions.elementary import (
 from ostinato.language.functions.repetition import meshgrid, pad, repeat, roll, tile
 from ostinato.language.gradient import custom_gradient, grad, hvp, jvp, vjp
 from ostinato.language.host import host
-from ostinato.language.record import Record, RecurrentRecord
-from ostinato.language.recurrent import Recurrent, input, recurrent
+from ostinato.language.record import Record
+from ostinato.language.recurrent import Recurrent, RecurrentRecord, input, recurrent
 from ostinato.language.stop import alive, length, stop
 from ostinato.language.surface import declare
 from ostinato.language.tensor import Tensor, constant

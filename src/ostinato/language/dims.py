@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NoReturn, TypeGuard, cast, overload
 
 import numpy as np
 
-from ostinato.language.protocols import AtPoint, of_values
+from ostinato.language.protocols import KnownAtRuns
 from ostinato.pdg import condition, index
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, equal, negation
 from ostinato.pdg.errors import AffineError, TruthError
@@ -36,6 +36,39 @@ def lift(value: object) -> Expr | None:
     if isinstance(value, IndexExpression):
         return value.expr
     return expr(int(value)) if is_integer(value) else None
+
+
+class AtPoint(KnownAtRuns):
+    """An index expression or a condition: what its own operators cannot say is a tensor."""
+
+    __slots__ = ()
+
+    def value(self) -> Tensor:
+        """Return the value at the point: int32 of an index expression, bool of a condition."""
+        from ostinato.language.tensor import as_tensor  # tensors are built on index expressions
+
+        return as_tensor(self)
+
+    def __abs__(self) -> Tensor:
+        return abs(self.value())
+
+    def __divmod__(self, other: object) -> tuple[Tensor, Tensor]:
+        return divmod(self.value(), other)
+
+    def __rdivmod__(self, other: object) -> tuple[Tensor, Tensor]:
+        return self.value().__rdivmod__(other)
+
+
+_Operator = Callable[[AtPoint, object], "Tensor"]
+
+
+def _of_values(name: str) -> _Operator:
+    """Return the operator of tensors, on the value at the point."""
+
+    def operate(self: AtPoint, other: object) -> Tensor:
+        return cast("Tensor", getattr(self.value(), name)(other))
+
+    return operate
 
 
 class IndexExpression(AtPoint):
@@ -136,14 +169,14 @@ class IndexExpression(AtPoint):
     def __neg__(self) -> IndexExpression:
         return IndexExpression(-self.expr)
 
-    __rfloordiv__, __rmod__ = of_values("__rfloordiv__"), of_values("__rmod__")
-    __pow__, __rpow__ = of_values("__pow__"), of_values("__rpow__")
-    __and__ = __rand__ = of_values("__and__")
-    __or__ = __ror__ = of_values("__or__")
-    __xor__ = __rxor__ = of_values("__xor__")
-    __lshift__, __rlshift__ = of_values("__lshift__"), of_values("__rlshift__")
-    __rshift__, __rrshift__ = of_values("__rshift__"), of_values("__rrshift__")
-    __matmul__, __rmatmul__ = of_values("__matmul__"), of_values("__rmatmul__")
+    __rfloordiv__, __rmod__ = _of_values("__rfloordiv__"), _of_values("__rmod__")
+    __pow__, __rpow__ = _of_values("__pow__"), _of_values("__rpow__")
+    __and__ = __rand__ = _of_values("__and__")
+    __or__ = __ror__ = _of_values("__or__")
+    __xor__ = __rxor__ = _of_values("__xor__")
+    __lshift__, __rlshift__ = _of_values("__lshift__"), _of_values("__rlshift__")
+    __rshift__, __rrshift__ = _of_values("__rshift__"), _of_values("__rrshift__")
+    __matmul__, __rmatmul__ = _of_values("__matmul__"), _of_values("__rmatmul__")
 
     def __lt__(self, other: IndexExpression | int) -> Condition:
         right = lift(other)
@@ -257,19 +290,19 @@ class Condition(AtPoint):
     def __invert__(self) -> Condition:
         return Condition(negation(self.cond))
 
-    __add__ = __radd__ = of_values("__add__")
-    __sub__, __rsub__ = of_values("__sub__"), of_values("__rsub__")
-    __mul__ = __rmul__ = of_values("__mul__")
-    __truediv__, __rtruediv__ = of_values("__truediv__"), of_values("__rtruediv__")
-    __floordiv__, __rfloordiv__ = of_values("__floordiv__"), of_values("__rfloordiv__")
-    __mod__, __rmod__ = of_values("__mod__"), of_values("__rmod__")
-    __pow__, __rpow__ = of_values("__pow__"), of_values("__rpow__")
-    __matmul__, __rmatmul__ = of_values("__matmul__"), of_values("__rmatmul__")
-    __lshift__, __rlshift__ = of_values("__lshift__"), of_values("__rlshift__")
-    __rshift__, __rrshift__ = of_values("__rshift__"), of_values("__rrshift__")
-    __xor__ = __rxor__ = of_values("__xor__")
-    __lt__, __le__ = of_values("__lt__"), of_values("__le__")
-    __gt__, __ge__ = of_values("__gt__"), of_values("__ge__")
+    __add__ = __radd__ = _of_values("__add__")
+    __sub__, __rsub__ = _of_values("__sub__"), _of_values("__rsub__")
+    __mul__ = __rmul__ = _of_values("__mul__")
+    __truediv__, __rtruediv__ = _of_values("__truediv__"), _of_values("__rtruediv__")
+    __floordiv__, __rfloordiv__ = _of_values("__floordiv__"), _of_values("__rfloordiv__")
+    __mod__, __rmod__ = _of_values("__mod__"), _of_values("__rmod__")
+    __pow__, __rpow__ = _of_values("__pow__"), _of_values("__rpow__")
+    __matmul__, __rmatmul__ = _of_values("__matmul__"), _of_values("__rmatmul__")
+    __lshift__, __rlshift__ = _of_values("__lshift__"), _of_values("__rlshift__")
+    __rshift__, __rrshift__ = _of_values("__rshift__"), _of_values("__rrshift__")
+    __xor__ = __rxor__ = _of_values("__xor__")
+    __lt__, __le__ = _of_values("__lt__"), _of_values("__le__")
+    __gt__, __ge__ = _of_values("__gt__"), _of_values("__ge__")
 
     def __neg__(self) -> Tensor:
         return -self.value()

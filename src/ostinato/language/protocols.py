@@ -6,16 +6,13 @@ Every such question is refused with what to write instead, so that none is answe
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn, cast
+from collections.abc import Iterator
+from typing import NoReturn
 
 import numpy as np
 
 from ostinato.pdg.errors import EquationError, MissingError, TruthError, guess
 from ostinato.provenance.place import place
-
-if TYPE_CHECKING:
-    from ostinato.language.tensor import Tensor
 
 _WRITTEN = "while the program is written"
 _VALUES = 'A run has values: ot.Program(y=y).interpret(...)["y"] is an array.'
@@ -124,39 +121,6 @@ class Unassigned(KnownAtRuns):
     def __contains__(self, item: object) -> NoReturn:
         fact = f"{self._spoken()} is searched {_WRITTEN}"
         raise TruthError(fact, "Compare and fold it: (x == item).any().", place())
-
-
-class AtPoint(KnownAtRuns):
-    """An index expression or a condition: what its own operators cannot say is a tensor."""
-
-    __slots__ = ()
-
-    def value(self) -> Tensor:
-        """Return the value at the point: int32 of an index expression, bool of a condition."""
-        from ostinato.language.tensor import as_tensor  # tensors are built on index expressions
-
-        return as_tensor(self)
-
-    def __abs__(self) -> Tensor:
-        return abs(self.value())
-
-    def __divmod__(self, other: object) -> tuple[Tensor, Tensor]:
-        return divmod(self.value(), other)
-
-    def __rdivmod__(self, other: object) -> tuple[Tensor, Tensor]:
-        return self.value().__rdivmod__(other)
-
-
-Operator = Callable[[AtPoint, object], "Tensor"]
-
-
-def of_values(name: str) -> Operator:
-    """Return the operator of tensors, on the value at the point."""
-
-    def operate(self: AtPoint, other: object) -> Tensor:
-        return cast("Tensor", getattr(self.value(), name)(other))
-
-    return operate
 
 
 def _instead(value: object, name: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ostinato.language.dims import IndexExpression
-from ostinato.language.recurrent import Over, Recurrent, define
 from ostinato.language.shown import shown
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import EquationError, MissingError, guess
@@ -63,38 +62,8 @@ class Record:
         pairs = matched(self, other)
         return Record(**{name: fn(mine, yours) for name, (mine, yours) in pairs.items()})
 
-    def recurrent(self, name: str, over: Over) -> RecurrentRecord:
-        """Return recurrent tensors with these shapes and types, called ``name_field``."""
-        made = {
-            field: define(f"{name}_{field}", over=over, like=like)
-            for field, like in self._fields.items()
-        }
-        return RecurrentRecord(**made)
-
     def __repr__(self) -> str:
         return f"Record({', '.join(f'{k}={v!r}' for k, v in self._fields.items())})"
-
-
-class RecurrentRecord(Record):
-    """A record of recurrent tensors; an equation of the record defines every field.
-
-    >>> import ostinato as ot
-    >>> t = ot.dims("t")
-    >>> start = ot.Record(x=ot.constant(0.0), age=ot.constant(0))
-    >>> state = ot.recurrent("state", like=start, over=t)
-    >>> state[0] = start
-    >>> state[t + 1] = ot.Record(x=state.x * 0.5, age=state.age + 1)
-    """
-
-    __slots__ = ()
-
-    def __init__(self, **fields: Recurrent) -> None:
-        super().__init__(**fields)
-
-    def __setitem__(self, key: object, value: Record) -> None:
-        for mine, right in matched(self, value).values():
-            assert isinstance(mine, Recurrent), f"{mine} is no recurrent tensor"
-            mine[key] = right
 
 
 def matched(left: Record, right: object) -> dict[str, tuple[Tensor, Tensor]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast, overload
+from typing import cast, overload
 
 from ostinato.language.array.dtypes import PROMOTION, DtypeName, check_dtype, convert, literal
 from ostinato.language.array.movement import broadcast_to
 from ostinato.language.definition import Definition, fresh_name
 from ostinato.language.dims import Dimension, IndexExpression, check_index, lift, lift_condition
+from ostinato.language.record import Record, matched
 from ostinato.language.shown import is_a, shown
 from ostinato.language.tensor import ShapeLike, Tensor, as_operand, as_shape, is_like, merged
 from ostinato.pdg import build
@@ -20,9 +21,6 @@ from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Dtype, Node, Rec, intern
 from ostinato.pdg.origin import Origin
 from ostinato.provenance.place import place
-
-if TYPE_CHECKING:
-    from ostinato.language.record import Record, RecurrentRecord
 
 Over = Dimension | Sequence[Dimension | Dim]  # the dimensions of a tensor are `tensor.over`
 
@@ -124,6 +122,28 @@ class Recurrent(Tensor):
             fact = f"`{self.node}` has shape {show_shape(shape)}, the right side of its equation "
             raise ShapeError(fact + show_shape(node.shape), "Make the shapes equal.", where)
         return broadcast_to(convert(node, self.dtype, where=where), shape, where)
+
+
+class RecurrentRecord(Record):
+    """A record of recurrent tensors; an equation of the record defines every field.
+
+    >>> import ostinato as ot
+    >>> t = ot.dims("t")
+    >>> start = ot.Record(x=ot.constant(0.0), age=ot.constant(0))
+    >>> state = ot.recurrent("state", like=start, over=t)
+    >>> state[0] = start
+    >>> state[t + 1] = ot.Record(x=state.x * 0.5, age=state.age + 1)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, **fields: Recurrent) -> None:
+        super().__init__(**fields)
+
+    def __setitem__(self, key: object, value: Record) -> None:
+        for mine, right in matched(self, value).values():
+            assert isinstance(mine, Recurrent), f"{mine} is no recurrent tensor"
+            mine[key] = right
 
 
 def _reduced(node: Node, over: set[Dim]) -> str:
@@ -270,8 +290,9 @@ def recurrent(
     _identifier(name.replace(".", "_"), where)
     dims = as_dims(over, where)
     _check_order(f"`{name}`", "expressions", dims, where)
-    if like is not None and not isinstance(like, Tensor):
-        return like.recurrent(name, over)
+    if isinstance(like, Record):
+        fields = {f: define(f"{name}_{f}", over=over, like=x) for f, x in like.fields.items()}
+        return RecurrentRecord(**fields)
     return define(name, shape, dtype, dims, like)
 
 

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from ostinato.language.dims import Condition, IndexExpression
+from ostinato.language.protocols import KnownAtRuns, Unassigned
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node
 
@@ -38,7 +38,7 @@ def shown(value: object) -> str:
             return f"an integer of {value.bit_length()} bits" if long else repr(value)
         case str() | bytes():
             return repr(value) if len(value) <= LONGEST else f"{value[:LONGEST]!r}..."
-        case IndexExpression() | Condition():
+        case KnownAtRuns() if not is_a(value, Unassigned):  # an index, or a condition
             return f"`{value}`"
         case _:
             pass
