@@ -6,6 +6,7 @@ import pytest
 
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.masks.guards import guards
+from ostinato.codegen.planning.show import show_plan
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.index import Dim, Expr, expr
@@ -183,6 +184,6 @@ def test_a_loop_is_left_out_as_a_whole() -> None:
     p = inner()
     third = equal(expr(p.d["i"]) % 3, 0)
     p.add("y", "i", "j", choose(third, p("z"), 0.0))
-    lines = [line.strip() for line in str(plan(p.system())).splitlines()]
+    lines = [line.strip() for line in show_plan(plan(p.system())).splitlines()]
     at = next(k for k, line in enumerate(lines) if line.startswith("for t"))
     assert lines[at - 1] == f"if {third}:" and not lines[at + 1].startswith("if")

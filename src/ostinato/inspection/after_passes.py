@@ -15,8 +15,15 @@ from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.kernel_partition import Driven
 from ostinato.codegen.planning.liveness import Life
+from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.scheduler import Scheduled
-from ostinato.codegen.planning.show import show_statement, show_storage, show_trees, show_value
+from ostinato.codegen.planning.show import (
+    show_plan,
+    show_statement,
+    show_storage,
+    show_trees,
+    show_value,
+)
 from ostinato.codegen.scheduling.deps import Dep
 from ostinato.codegen.scheduling.deps import Unit as Together
 from ostinato.codegen.systems.tile import Tiled
@@ -141,6 +148,8 @@ def _lines(value: object, statements: Statements) -> Iterator[str]:
             yield from _lines(value.statements, statements)
         case Scheduled():
             yield from show_trees(value.trees, statements)
+        case Plan():
+            yield show_plan(value)
         case Driven():
             for kernel in value.kernels:
                 yield f"{kernel.name}:"
