@@ -1,7 +1,7 @@
 """Imports go one way: every package stands on a floor, and every wrapped library has one door."""
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -62,6 +62,26 @@ LATE = {
     ("ostinato.language.surface", "ostinato.optim.optimizer"),
     ("ostinato.language.surface", "ostinato.rewrite.registry"),
     ("ostinato.provenance.place", "ostinato.nn.module"),
+}
+# Circles of files in a package, with imports in functions and of types: which are left, and why.
+CIRCLES: Mapping[str, frozenset[str]] = {
+    # An index is a tensor at a point, and the shape of a tensor is of indices. Where episodes end,
+    # what an operator of tensors does is written in operators of tensors.
+    "language": frozenset(
+        {
+            *("language.tensor", "language.dims", "language.array.indexing"),
+            *(f"language.ragged.{n}" for n in ("dispatch", "ending", "folds", "moves")),
+            *("language.ragged.operators", "language.ragged.reads"),
+        }
+    ),
+    # Algorithms may be copied as they are: they are written in the public names, which list them.
+    "rl": frozenset(
+        {
+            "rl",
+            *(f"rl.algorithms.{n}" for n in ("a2c", "dqn", "evolution", "impala", "ppo")),
+            *(f"rl.algorithms.{n}" for n in ("qr_dqn", "recurrent_ppo", "reinforce", "sac", "td3")),
+        }
+    ),
 }
 
 
@@ -130,6 +150,30 @@ def wrong_doors(module: str, path: Path) -> list[str]:
     return [name for name in libraries & DOORS.keys() if not is_inside(module, DOORS[name])]
 
 
+def circles_of(edges: Mapping[str, Collection[str]]) -> set[frozenset[str]]:
+    """The groups of names that reach each other."""
+
+    def reached(name: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            new = edges.get(waiting.pop(), set())
+            waiting.extend(set(new) - found)
+            found.update(new)
+        return found
+
+    reach = {name: reached(name) for name in edges}
+    groups = {frozenset(b for b in reach[a] if a in reach.get(b, ())) for a in edges}
+    return {group for group in groups if len(group) > 1}
+
+
+def arrows_inside(module: str, path: Path) -> set[str]:
+    """The modules of the same package that a module imports."""
+    whole = (name if name in modules() else name.rpartition(".")[0] for name in imported(path))
+    known = {name for name in whole if name in modules() and name != "ostinato"}
+    return {name for name in known if place_of(name)[0] == place_of(module)[0]} - {module}
+
+
 def wrong_in_any(wrong: Callable[[str, Path], list[str]]) -> dict[str, list[str]]:
     found = {module: wrong(module, path) for module, path in modules().items()}
     return {module: names for module, names in found.items() if names}
@@ -137,6 +181,17 @@ def wrong_in_any(wrong: Callable[[str, Path], list[str]]) -> dict[str, list[str]
 
 def test_every_module_imports_only_what_its_package_may() -> None:
     assert wrong_in_any(wrong_arrows) == {}
+
+
+def test_no_files_of_a_package_import_each_other_in_a_circle() -> None:
+    edges = {module: arrows_inside(module, path) for module, path in modules().items()}
+    named = ({name.removeprefix("ostinato.") for name in group} for group in circles_of(edges))
+    assert {frozenset(group) for group in named} == {*CIRCLES.values()}
+
+
+def test_a_circle_is_seen_wherever_one_enters_it() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set[str](), "e": {"e"}}
+    assert circles_of(edges) == {frozenset({"b", "c"})}
 
 
 def test_every_module_leaves_wrapped_libraries_to_their_door() -> None:

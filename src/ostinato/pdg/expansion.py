@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from ostinato.pdg.arithmetic import Algebra
 from ostinato.pdg.build import const, input_node, map_node
 from ostinato.pdg.functions import FUNCTIONS, Array, Function, has_derivative
 from ostinato.pdg.index import expr
 from ostinato.pdg.meaning import tensorial
 from ostinato.pdg.node import Const, Dtype, Input, Map, Node, Pdg, named_if_not, postorder
+from ostinato.pdg.partial_derivatives import Arithmetic
 from ostinato.pdg.replace import rebuild, replaced
 
 
@@ -74,7 +74,7 @@ def _applied(code: Node, args: Sequence[Node], where: str) -> dict[Node, Node]:
 
 
 def _derivative(
-    codes: dict[Dtype, Node], k: int, a: Algebra, up: Node, z: Node, x: Node, y: Node
+    codes: dict[Dtype, Node], k: int, a: Arithmetic, up: Node, z: Node, x: Node, y: Node
 ) -> Node:
     """``up`` times the derivative by operand ``k``, by the chain rule along the code."""
     code = codes[x.dtype]
