@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
-from ostinato.pdg.index import Dim, Expr, expr, floordiv
+from ostinato.pdg.index import Dim, expr, floordiv
+from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.run.arrays import (
     empty_arena,
     put,
@@ -19,16 +18,6 @@ from ostinato.runtime.run.arrays import (
 )
 
 B, T = Dim("b").extent, Dim("t").extent
-
-
-@dataclass(frozen=True)
-class Field:
-    name: str
-    tensor: str
-    dtype: str
-    stored: tuple[Expr, ...]
-    shape: tuple[Expr, ...]
-    axes: tuple[tuple[int, ...], ...]
 
 
 TILED = Field(

@@ -16,6 +16,7 @@ from ostinato.codegen.cpu.native.llvm_modules import units
 from ostinato.codegen.planning.transfers import Moves
 from ostinato.runtime.cache import programs
 from ostinato.runtime.disk import trust
+from ostinato.runtime.machine_code.ports import Interface
 from ostinato.runtime.run.artifact import Artifact, Words
 from ostinato.runtime.run.executor import Bound, Executable
 from tests.codegen.loops.reading import module
@@ -35,20 +36,9 @@ KERNELS = ()
 
 
 class Nothing:
-    """An interface and a layout without tensors."""
+    """A layout without tensors."""
 
-    extents: tuple[str, ...] = ()
-    tensors: tuple[tuple[str, int], ...] = ()
-    inputs: tuple[Any, ...] = ()
-    outputs: tuple[Any, ...] = ()
-    tiles: tuple[Any, ...] = ()
-    streamed = ""
-    late: frozenset[str] = frozenset()
-    calls: tuple[Any, ...] = ()
-    areas: tuple[Any, ...] = ()
-    together: tuple[tuple[str, ...], ...] = ()
     windows: tuple[Any, ...] = ()
-    walk_words = 0
     moves = Moves()
     peak_bytes = 0
     offsets: dict[str, int] = {}
@@ -66,7 +56,8 @@ def nowhere(layout: Nothing, extents: object, workers: int) -> Nothing:
 def artifact() -> Artifact:
     place = partial(nowhere, Nothing())
     code = SOURCE, partial(units, tuple(module(SOURCE)))
-    return Artifact(*code, Nothing(), place, {}, {}, Words(0, 8, 24, 48, 16))
+    interface = Interface((), (), (), (), (), "", frozenset())
+    return Artifact(*code, interface, place, {}, {}, Words(0, 8, 24, 48, 16))
 
 
 def stored(key: str) -> Path:

@@ -23,8 +23,9 @@ from ostinato.codegen.loops.memory import ByteRange, Memory, Poison, Trap
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
 from ostinato.pdg.node import Pdg
+from ostinato.runtime.machine_code.ports import Field, PythonCall, View
 from ostinato.runtime.run.arrays import longest, put, sizes, take
-from ostinato.runtime.run.artifact import Artifact, Call, Field, View
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.executor import Bound
 
 WORKERS = 3  # no number of them may change a result
@@ -131,7 +132,7 @@ class _Python:
         value = np.asarray(self.bound.hosts[number](read, point, env))
         self._write(call, next(words), value, env)
 
-    def _write(self, call: Call, start: int, value: Array, env: Env) -> None:
+    def _write(self, call: PythonCall, start: int, value: Array, env: Env) -> None:
         memory, result = self.machine.memory, call.result
         whole = np.broadcast_to(value, _sizes(result.shape, env)).reshape(-1)
         for place, element in zip(self._places(result, start, env), whole, strict=True):

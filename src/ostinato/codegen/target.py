@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from ostinato.codegen.loops.statements import Function
     from ostinato.machine.profile import Profile
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A function as a module of the target, as text, and what it is."""
-
-    name: str
-    text: str
-    kind: Literal["kernel", "driver", "part"]
+    from ostinato.runtime.machine_code.ports import Unit
 
 
 class Writer(Protocol):

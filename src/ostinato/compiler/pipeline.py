@@ -32,14 +32,13 @@ from ostinato.pdg.pass_record import with_added
 from ostinato.pdg.upper_bound import upper_bound
 from ostinato.runtime.machine_code.compiling import short_turns
 from ostinato.runtime.machine_code.piecewise import Making
+from ostinato.runtime.machine_code.ports import Interface, Paused, Profiled, Units
 from ostinato.runtime.run.arrays import tile_counts
-from ostinato.runtime.run.artifact import Artifact, Place, PlaceStream, Price, Units, Words
+from ostinato.runtime.run.artifact import Artifact, Place, PlaceStream, Price, Words
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.explanation import Explanation
 
 if TYPE_CHECKING:
-    from ostinato.codegen.emit.generated_module import Paused, Profiled
-    from ostinato.codegen.emit.ports import Interface
     from ostinato.codegen.ir.system import System
     from ostinato.codegen.loops.statements import Function
     from ostinato.codegen.planning.planned import Plan
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from ostinato.compiler.forms import Room, Taken
     from ostinato.rewrite.optimize import Optimized, Rewriting
     from ostinato.rewrite.registry import RuleSet
+    from ostinato.runtime.machine_code.ports import Interface, Paused, Profiled, Units
 
 REWRITING = "ostinato.rewrite.optimize"
 STAGES = (  # what follows rewriting

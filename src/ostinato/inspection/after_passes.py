@@ -27,7 +27,6 @@ from ostinato.codegen.planning.show import (
 from ostinato.codegen.scheduling.deps import Dep
 from ostinato.codegen.scheduling.deps import Unit as Together
 from ostinato.codegen.systems.tile import Tiled
-from ostinato.codegen.target import Unit
 from ostinato.compiler.options import Options
 from ostinato.compiler.passes import every_pass
 from ostinato.compiler.pipeline import build
@@ -41,6 +40,7 @@ from ostinato.rewrite.extract.export import EGraph
 from ostinato.rewrite.extract.rebuild import Rebuilt
 from ostinato.rewrite.load.joined_products import Join
 from ostinato.rewrite.load.tables import Loaded
+from ostinato.runtime.machine_code.ports import Unit
 
 Statements = Mapping[str, Statement]
 NOTHING = "nothing"

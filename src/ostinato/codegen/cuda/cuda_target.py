@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.cpu.cpu_target import CPU
-from ostinato.codegen.target import Target, Tiles, Unit, Writer
+from ostinato.codegen.target import Target, Tiles, Writer
 from ostinato.machine.profile import Profile
+from ostinato.runtime.machine_code.ports import Unit
 
 if TYPE_CHECKING:
     from ostinato.codegen.loops.statements import Function

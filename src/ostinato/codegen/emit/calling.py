@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from ostinato.codegen.emit.function import OFFSETS, Body, Function
 from ostinato.codegen.emit.index_arithmetic import condition, expression
-from ostinato.codegen.emit.ports import Python, View
 from ostinato.codegen.ir.system import Call, Load, Operand, Statement
 from ostinato.codegen.loops.expression import Name, call, given, item
 from ostinato.codegen.loops.statements import Block, Remark, Write
@@ -18,6 +17,7 @@ from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Expr, expr, product, substitute
+from ostinato.runtime.machine_code.ports import PythonCall, View
 
 
 def emit_call(s: Statement, function: Function, out: Block) -> None:
@@ -65,9 +65,9 @@ def _result(s: Statement) -> Load:
     return Load(s.name, tuple(map(expr, s.result_dims)), zeros, s.dtype)
 
 
-def python_calls(plan: Plan) -> tuple[Python, ...]:
+def python_calls(plan: Plan) -> tuple[PythonCall, ...]:
     """Every call of a plan."""
-    out: list[Python] = []
+    out: list[PythonCall] = []
     for s in plan.statements.values():
         if s.host is None:
             continue
@@ -78,7 +78,7 @@ def python_calls(plan: Plan) -> tuple[Python, ...]:
         )
         own = tuple(expr(a.index) for a in s.result_axes)
         result = _view(s.host.result, own, plan.storage[s.name])
-        out.append(Python(s.host.number, s.dims, views, result))
+        out.append(PythonCall(s.host.number, s.dims, views, result))
     return tuple(out)
 
 

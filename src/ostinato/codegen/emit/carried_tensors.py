@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import count
 
 from ostinato.codegen.emit.driver import published_loop
-from ostinato.codegen.emit.ports import Carried
 from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.codegen.ir.tree import DriverLoop, Fill, Span, Step, computed, leaves
 from ostinato.codegen.memory.storage import Storage
@@ -20,6 +19,7 @@ from ostinato.codegen.planning.kernel_partition import calls
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.scheduling.deps import HERE, Box, indices_of, quick_gap
 from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
+from ostinato.runtime.machine_code.ports import Carried
 
 Shapes = Mapping[str, tuple[Expr, ...]]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ostinato.codegen.emit.carried_tensors import carried
@@ -12,12 +11,12 @@ from ostinato.codegen.emit.driver import Stamps, emit_driver
 from ostinato.codegen.emit.kernel import emit_kernel
 from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.emit.paused_driver import PAUSES, PausedDriver
-from ostinato.codegen.emit.ports import Carried
 from ostinato.codegen.loops.expression import SUFFIX
 from ostinato.codegen.loops.statements import Function
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.target import Target, Unit
+from ostinato.codegen.target import Target
 from ostinato.pdg.index import Expr
+from ostinato.runtime.machine_code.ports import Paused, Profiled, Unit
 
 STAMPS = ("begin", "mark", "stamp")
 
@@ -72,19 +71,6 @@ class Written:
         return Written, (self.plan,)
 
 
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """A driver that writes a log, and what the slots and marks of the log stand for.
-
-    ``waits`` gives for every barrier the kernels that it waits for.
-    """
-
-    units: Callable[[], Iterator[Unit]]
-    kernels: tuple[str, ...]
-    waits: tuple[tuple[int, ...], ...]
-    loops: tuple[str, ...]
-
-
 def emit_profiled(plan: Plan) -> Profiled:
     """Return another driver for the kernels of a plan: one that stamps the time."""
     names = tuple(k.name for k in plan.kernels)
@@ -94,23 +80,10 @@ def emit_profiled(plan: Plan) -> Profiled:
     return Profiled(made, names, tuple(stamps.waits), tuple(stamps.loops))
 
 
-@dataclass(frozen=True, slots=True)
-class Paused:
-    """A driver that leaves the published loop and enters it at any step, and what it carries.
-
-    ``words`` are those that say what to run: the steps that are done, after how many to leave, the
-    part; then what the part says for all before the loop, and for all from it on.
-    """
-
-    units: Callable[[], Iterator[Unit]]
-    carried: tuple[Carried, ...]
-    words: tuple[int, ...] = PAUSES
-
-
 def emit_paused(plan: Plan, shapes: Mapping[str, tuple[Expr, ...]]) -> Paused:
     """Return another driver for the kernels of a plan: one whose published loop runs in parts.
 
     ``shapes`` are those of the user's recurrences.
     """
     driver = emit_driver(plan, _reserved(plan), kind=PausedDriver)
-    return Paused(partial(units, plan.target, (driver,)), carried(plan, shapes))
+    return Paused(partial(units, plan.target, (driver,)), carried(plan, shapes), PAUSES)

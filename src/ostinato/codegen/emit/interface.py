@@ -8,13 +8,13 @@ from ostinato.codegen.emit.arrivals import walks_of, words
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop
 from ostinato.codegen.emit.offset_table import offset_table
-from ostinato.codegen.emit.ports import Area, Field, Interface
 from ostinato.codegen.ir.system import Statement, loads
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.kernel_partition import calls
 from ostinato.codegen.planning.planned import Plan, Port
 from ostinato.pdg.index import Expr, expr, product
+from ostinato.runtime.machine_code.ports import Area, Field, Interface
 
 
 def interface(plan: Plan) -> Interface:

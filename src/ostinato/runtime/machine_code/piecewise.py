@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
 
 from ostinato.pdg.errors import UnreadableError
 from ostinato.runtime.machine_code import objects
 from ostinato.runtime.machine_code.compiling import Team
 from ostinato.runtime.machine_code.linking import key_of, named
-
-
-class Unit(Protocol):
-    """A function as an LLVM module: its name, the text, and whether kernels share it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def kind(self) -> Literal["kernel", "driver", "part"]: ...
+from ostinato.runtime.machine_code.ports import Unit
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ from ostinato.runtime.disk.sealed import Note
 from ostinato.runtime.machine_code import objects
 from ostinato.runtime.machine_code.compiling import Team
 from ostinato.runtime.machine_code.linking import Library
-from ostinato.runtime.machine_code.piecewise import Keys, Making, Unit
+from ostinato.runtime.machine_code.piecewise import Keys, Making
+from ostinato.runtime.machine_code.ports import Unit
 
 FILE = "program.py"
 KEYS = "kernels.json"

@@ -27,7 +27,7 @@ from ostinato.pdg.index import (
     evaluate,
     symbols,
 )
-from ostinato.runtime.run.artifact import Field, InMemory
+from ostinato.runtime.machine_code.ports import Field, InMemory
 
 Array = npt.NDArray[Any]
 ALIGNMENT = 64  # one cache line, one vector register

@@ -1,177 +1,21 @@
 """What a compilation leaves behind: source, interface, arena plan and explanation.
 
-The runtime knows the compiler's records only by these protocols, so that it imports none of it.
+The runtime knows layouts only by these protocols, so that it imports none of the compiler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
-from ostinato.pdg.index import Dim, Expr
+from ostinato.pdg.index import Expr
 from ostinato.report import transfer_timeline
 from ostinato.report.kernels import KernelRecord
-from ostinato.runtime.machine_code.piecewise import Unit
+from ostinato.runtime.machine_code.ports import Interface, Paused, Profiled, Units
 from ostinato.runtime.run.explanation import Explanation
-from ostinato.runtime.run.timing import Profiled
-
-
-class InMemory(Protocol):
-    """What lies in the arena: a tensor's elements of a type, as a row-major array."""
-
-    @property
-    def tensor(self) -> str: ...
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def stored(self) -> tuple[Expr, ...]: ...
-
-
-class Field(Protocol):
-    """An argument or a result in the arena.
-
-    ``stored`` is the row-major array in memory, ``shape`` the user's array; ``axes`` gives for each
-    of the user's axes the stored axes that it is made of.
-    """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def tensor(self) -> str: ...
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def stored(self) -> tuple[Expr, ...]: ...
-    @property
-    def shape(self) -> tuple[Expr, ...]: ...
-    @property
-    def axes(self) -> tuple[tuple[int, ...], ...]: ...
-
-
-class View(Protocol):
-    """A part of a tensor: its shape at a point, and the elements between neighbours."""
-
-    @property
-    def tensor(self) -> str: ...
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def shape(self) -> tuple[Expr, ...]: ...
-    @property
-    def strides(self) -> tuple[Expr, ...]: ...
-
-
-class Call(Protocol):
-    """A call of a Python function from compiled code.
-
-    It writes the coordinates of ``dims``, the offset of every operand and that of the result.
-    """
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def dims(self) -> tuple[Dim, ...]: ...
-    @property
-    def operands(self) -> Sequence[View]: ...
-    @property
-    def result(self) -> View: ...
-
-
-class Area(Protocol):
-    """The memory of a tensor, with the user's name and line; each worker may have a copy."""
-
-    @property
-    def tensor(self) -> str: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def where(self) -> str: ...
-    @property
-    def shape(self) -> tuple[Expr, ...]: ...
-    @property
-    def local(self) -> bool: ...
-
-
-class Carried(Protocol):
-    """A tensor of which later steps of the published loop read what earlier ones left.
-
-    Of the ``stored`` axes ``single`` have one point, and ``steps`` is that of the loop's dim, if
-    its points are kept. ``axes`` gives for each axis of the array at a step, which has the
-    ``shape``, those of the remaining stored axes that it is made of.
-    """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def tensor(self) -> str: ...
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def stored(self) -> tuple[Expr, ...]: ...
-    @property
-    def shape(self) -> tuple[Expr, ...]: ...
-    @property
-    def axes(self) -> tuple[tuple[int, ...], ...]: ...
-    @property
-    def single(self) -> tuple[int, ...]: ...
-    @property
-    def steps(self) -> int | None: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def back(self) -> int | None: ...
-
-
-class Paused(Protocol):
-    """A driver that leaves the published loop and enters it at any step, and what it carries.
-
-    ``words`` are those that say what to run: the steps that are done, after how many to leave, the
-    part; then what the part says for all before the loop, and for all from it on.
-    """
-
-    @property
-    def units(self) -> Callable[[], Iterable[Unit]]: ...
-    @property
-    def carried(self) -> Sequence[Carried]: ...
-    @property
-    def words(self) -> tuple[int, ...]: ...
-
-
-class Interface(Protocol):
-    """The entry point's view of the arena.
-
-    ``tensors`` are the entries of the offset table with the bytes of one element; ``tiles`` the
-    iterations that workers share, per kernel; ``streamed`` the dim of the published loop, if any;
-    ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
-    Where addresses are checked, ``areas`` are those of the entries, ``together`` the tensors that
-    each kernel accesses. Behind the entries stand ``walk_words``: see `transfer_thread`.
-    """
-
-    @property
-    def extents(self) -> tuple[str, ...]: ...
-    @property
-    def tensors(self) -> tuple[tuple[str, int], ...]: ...
-    @property
-    def inputs(self) -> tuple[Field, ...]: ...
-    @property
-    def outputs(self) -> tuple[Field, ...]: ...
-    @property
-    def tiles(self) -> tuple[Expr, ...]: ...
-    @property
-    def streamed(self) -> str: ...
-    @property
-    def late(self) -> frozenset[str]: ...
-    @property
-    def calls(self) -> Sequence[Call]: ...
-    @property
-    def areas(self) -> Sequence[Area]: ...
-    @property
-    def together(self) -> Sequence[tuple[str, ...]]: ...
-    @property
-    def walk_words(self) -> int: ...
 
 
 class Room(transfer_timeline.Room, Protocol):
@@ -285,9 +129,6 @@ class Words(NamedTuple):
     control: int
     shared: int
     own: int
-
-
-Units = Callable[[], Iterable[Unit]]
 
 
 @dataclass(frozen=True)

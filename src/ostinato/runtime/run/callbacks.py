@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Extent, dims_of, evaluate
+from ostinato.runtime.machine_code.ports import PythonCall, View
 from ostinato.runtime.run.arrays import Array
-from ostinato.runtime.run.artifact import Call, View
 from ostinato.runtime.run.tensor_bounds import Bounds
 
 Env = Mapping[Dim | Extent, int]
@@ -53,7 +53,7 @@ class Calls:
 
     def __init__(
         self,
-        calls: Sequence[Call],
+        calls: Sequence[PythonCall],
         functions: Mapping[int, HostFunction],
         memory: Memory,
         extents: Mapping[str, int],
@@ -145,6 +145,6 @@ def _sizes(view: View, env: Env) -> Sizes:
     return tuple(shape), tuple(k * item for k in strides)
 
 
-def words(calls: Sequence[Call]) -> int:
+def words(calls: Sequence[PythonCall]) -> int:
     """The words that calls need: the callback's address, and the most that one call writes."""
     return 1 + max((len(c.dims) + len(c.operands) + 1 for c in calls), default=0)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ostinato.pdg.errors import OptionError
+from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.machine_code.source_module import Loaded
 from ostinato.runtime.run import cuda_device
 from ostinato.runtime.run.arrays import sizes
-from ostinato.runtime.run.artifact import Artifact, Field
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.device import Copied
 from ostinato.runtime.run.executor import Bound, Executable, Execution
 from ostinato.runtime.run.explanation import Explanation

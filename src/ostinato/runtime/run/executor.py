@@ -20,10 +20,11 @@ from ostinato.report.memory_map import Stored
 from ostinato.report.transfer_timeline import TransferTimeline, simulated
 from ostinato.report.worker_times import COUNTS, WorkerShares
 from ostinato.runtime.machine_code.linking import Entry
+from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.machine_code.source_module import Kept, Loaded, load_module
 from ostinato.runtime.run.arrays import Array, empty_arena, take_step
 from ostinato.runtime.run.arrays import tile_counts as counts_of
-from ostinato.runtime.run.artifact import Artifact, Field, Layout
+from ostinato.runtime.run.artifact import Artifact, Layout
 from ostinato.runtime.run.blocking_pool import Workers
 from ostinato.runtime.run.callbacks import Calls, Control, Memory
 from ostinato.runtime.run.cores import available_cores

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ostinato.pdg.index import expr
 from ostinato.runtime.machine_code.linking import words as words_of
+from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.run.arrays import (
     Array,
     Entrance,
@@ -30,14 +31,14 @@ from ostinato.runtime.run.arrays import (
     sizes,
     stored_view,
 )
-from ostinato.runtime.run.artifact import Artifact, Field, Layout
+from ostinato.runtime.run.artifact import Artifact, Layout
 from ostinato.runtime.run.callbacks import words
 from ostinato.runtime.run.result_pool import RESULTS
 from ostinato.runtime.run.tensor_bounds import Bounds, words_before
 from ostinato.runtime.run.transfer_thread import TransferThread
 
 if TYPE_CHECKING:
-    from ostinato.runtime.run.artifact import Field, InMemory
+    from ostinato.runtime.machine_code.ports import Field, InMemory
 
 OWN = 2  # arguments of a driver that differ between workers: which one, of how many
 VARYING = (1, 5)  # the places of those after them that a later run may change: kernels and seed

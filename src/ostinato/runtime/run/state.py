@@ -18,7 +18,7 @@ from ostinato.runtime.machine_code.source_module import load_driver
 from ostinato.runtime.run.arrays import Exit, sizes
 
 if TYPE_CHECKING:
-    from ostinato.runtime.run.artifact import Carried, Paused
+    from ostinato.runtime.machine_code.ports import Carried, Paused
     from ostinato.runtime.run.frame import Frame
 
 

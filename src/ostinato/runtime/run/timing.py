@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.report.worker_times import Mark, Slice, Track
-from ostinato.runtime.machine_code.piecewise import Unit
+from ostinato.runtime.machine_code.ports import Profiled
 from ostinato.runtime.machine_code.source_module import load_driver
 
 ROOM = 20_000  # events that a worker keeps: more would be no picture to look at
 HEAD, EVENT_WORDS = 8, 3
 COUNT, LAST, CAPACITY, EVENTS, FIRST, SIZE = range(6)
-
-
-class Profiled(Protocol):
-    """A driver that writes a log, and what the slots and marks of the log stand for.
-
-    Slots are those of the kernels, then of the barriers, each given by the kernels it waits for.
-    """
-
-    @property
-    def units(self) -> Callable[[], Iterable[Unit]]: ...
-    @property
-    def kernels(self) -> tuple[str, ...]: ...
-    @property
-    def waits(self) -> tuple[tuple[int, ...], ...]: ...
-    @property
-    def loops(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from ostinato.codegen.cpu.primitive import Argument, Primitive, inner, primitive
 from ostinato.codegen.loops.expression import SUFFIX, Constant, Given, Name, call, item
 from ostinato.codegen.loops.nameless import Shape, nameless
 from ostinato.codegen.loops.statements import Block, Definition, Function
-from ostinato.codegen.target import Unit
+from ostinato.runtime.machine_code.ports import Unit
 
 COUNT, LAST, ROOM, EVENTS, FIRST = 0, 1, 2, 3, 4
 HEAD = 8  # words before the slots

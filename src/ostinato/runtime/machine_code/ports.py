@@ -1,15 +1,28 @@
 """Records of what the runtime must know about a program: they are kept with its machine code.
 
-They import no stage of the compiler, since a program that only runs needs none.
+Emission makes them. They import no stage of the compiler: a program that only runs needs none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from ostinato.pdg.index import Dim, Expr
 from ostinato.pdg.node import Dtype
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A function as a module of the target, as text, and what it is."""
+
+    name: str
+    text: str
+    kind: Literal["kernel", "driver", "part"]
+
+
+Units = Callable[[], Iterable[Unit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +36,11 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Python:
-    """A call as the runtime makes it; ``dims`` are the words before the offsets."""
+class PythonCall:
+    """A call of a Python function from compiled code.
+
+    It writes the coordinates of ``dims``, the offset of every operand and that of the result.
+    """
 
     number: int
     dims: tuple[Dim, ...]
@@ -84,6 +100,9 @@ class Carried:
     back: int | None
 
 
+InMemory = Field | Carried
+
+
 @dataclass(frozen=True, slots=True)
 class Interface:
     """The entry point's view of the arena.
@@ -92,7 +111,7 @@ class Interface:
     iterations or slices that workers share, per kernel; ``streamed`` the dim of the published loop,
     if any; ``late`` the outputs that are computed after that loop; ``calls`` the functions to call.
     Where addresses are checked, ``areas`` are those of the entries, ``together`` the tensors that
-    each kernel accesses. Behind the entries stand ``walk_words``.
+    each kernel accesses. Behind the entries stand ``walk_words``: see `transfer_thread`.
     """
 
     extents: tuple[str, ...]
@@ -102,7 +121,33 @@ class Interface:
     tiles: tuple[Expr, ...]
     streamed: str
     late: frozenset[str]
-    calls: tuple[Python, ...] = ()
+    calls: tuple[PythonCall, ...] = ()
     areas: tuple[Area, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
     walk_words: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """A driver that leaves the published loop and enters it at any step, and what it carries.
+
+    ``words`` are those that say what to run: the steps that are done, after how many to leave, the
+    part; then what the part says for all before the loop, and for all from it on.
+    """
+
+    units: Units
+    carried: tuple[Carried, ...]
+    words: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """A driver that writes a log, and what the slots and marks of the log stand for.
+
+    Slots are those of the kernels, then of the barriers, each given by the kernels it waits for.
+    """
+
+    units: Units
+    kernels: tuple[str, ...]
+    waits: tuple[tuple[int, ...], ...]
+    loops: tuple[str, ...]
