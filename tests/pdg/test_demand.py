@@ -54,7 +54,6 @@ def test_a_read_may_leave_the_box_only_where_nobody_needs_it() -> None:
     back = shifted(series(), -1)
     guarded = Demand(program(y=build.case(at_least(T, 1), back, scalar(0.0))), {})
     assert not guarded.leaves_box(back)
-    assert guarded.leaves_box(back, everywhere=True)
     assert Demand(program(y=back), {}).leaves_box(back)
 
 

@@ -75,9 +75,6 @@ class Algebra:
     def number(self, value: float, like: Node) -> Node:
         return const(value, like.dtype, (ONE,) * like.rank)
 
-    def number_of(self, dtype: Dtype, value: int) -> Node:
-        return const(value, dtype)
-
     def counts(self, size: int, like: Node) -> Node:
         """0, 1, ..., size - 1 along one axis."""
         return const([float(k) for k in range(size)], like.dtype, (expr(size),))

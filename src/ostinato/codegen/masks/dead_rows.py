@@ -7,7 +7,7 @@ there, and all that follows from it, is only ever read where the row is dead, or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ostinato.codegen.ir.system import (
@@ -20,7 +20,7 @@ from ostinato.codegen.ir.system import (
     children,
     loads,
 )
-from ostinato.codegen.ir.tree import Contraction, Kernel, Loop, leaves
+from ostinato.codegen.ir.tree import Contraction, Loop, leaves
 from ostinato.codegen.masks.early_exits import End, is_known
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.systems.masked_sums import mask_of
@@ -30,7 +30,6 @@ from ostinato.pdg.index import Dim, expr
 
 
 def dead_rows(
-    kernels: Sequence[Kernel],
     statements: Mapping[str, Statement],
     storage: Mapping[str, Storage],
     ends: Mapping[Loop, End],

@@ -96,7 +96,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         tiled.short,
         same=found.same,
         ends=ends,
-        living=run.optional("dead rows", {}, dead_rows, *facts, ends, outputs, needed),
+        living=run.optional("dead rows", {}, dead_rows, *facts[1:], ends, outputs, needed),
         ranks={n: _ranks(given.statements[n], system.axis_of) for n in given.statements},
         begun=run.optional("first products", {}, beginnings, *facts, needed, ends),
         without=run.without,

@@ -127,15 +127,11 @@ class Demand:
         """The points of a node's domain at which its value is needed."""
         return self._sets.get(node) or every_point(node.domain) - every_point(node.domain)
 
-    def leaves_box(self, node: Node, everywhere: bool = False) -> bool:
-        """Whether a `Read` leaves the box of its operand at a demanded point.
-
-        With ``everywhere``, at any point of the reading node's own box.
-        """
+    def leaves_box(self, node: Node) -> bool:
+        """Whether a `Read` leaves the box of its operand at a demanded point."""
         assert isinstance(node.op, Read), f"{node} is no read"
         (x,) = node.args
-        points = box(node.domain) if everywhere else self.of(node)
-        reached = read_relation(node.op.at, node.domain, x.domain).apply(points)
+        reached = read_relation(node.op.at, node.domain, x.domain).apply(self.of(node))
         return not self.are_inside(reached, box(x.domain))
 
     def are_inside(self, points: Set, others: Set) -> bool:

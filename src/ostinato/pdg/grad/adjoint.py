@@ -16,6 +16,7 @@ from ostinato.pdg.build import (
     ONE,
     affine,
     along,
+    const,
     matmul,
     part,
     read,
@@ -246,11 +247,11 @@ def _part(node: Node, axis: int, at: Expr | Slice, up: Node) -> Node:
     if at.step == 1:
         return a.concat([*_margin(up, axis, at.lo), up, *_margin(up, axis, size - at.hi)], axis)
     offset = a.map("sub", positions(size, axis, node.where), affine(at.lo))
-    step = a.number_of("int32", at.step)
+    step = const(at.step, "int32")
     index = a.map("floordiv", offset, step)
     inside = a.map("lt", positions(size, axis, node.where), affine(at.hi))
-    inside = a.map("and", inside, a.map("ge", offset, a.number_of("int32", 0)))
-    divides = a.map("eq", a.map("mod", offset, step), a.number_of("int32", 0))
+    inside = a.map("and", inside, a.map("ge", offset, const(0, "int32")))
+    divides = a.map("eq", a.map("mod", offset, step), const(0, "int32"))
     ones = (*(ONE,) * (up.rank + axis), *index.shape)
     there = clamped(node, reshape(index, ones, where=node.where), at.size)
     spread = taken(up, there, axis, at.size, node.where)

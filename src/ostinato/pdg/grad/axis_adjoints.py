@@ -8,7 +8,7 @@ so zeros need no special case.
 from __future__ import annotations
 
 from ostinato.pdg.arithmetic import Algebra, full
-from ostinato.pdg.build import ONE, affine, along, gather, iota, map_node, pad_rank, reshape
+from ostinato.pdg.build import ONE, affine, along, const, gather, iota, map_node, pad_rank, reshape
 from ostinato.pdg.grad.gathers import clamped, taken
 from ostinato.pdg.index import Expr
 from ostinato.pdg.node import Affine, Along, Broadcast, Gather, Iota, Map, Node, Read, Reshape
@@ -117,7 +117,7 @@ def _is_first(node: Node) -> Node:
     assert isinstance(node.op, Along), f"{node} is no function of an axis"
     a = Algebra(node.where)
     place = positions(node.op.size, node.op.axis, node.where)
-    return pad_rank(a.map("eq", place, a.number_of("int32", 0)), node.rank)
+    return pad_rank(a.map("eq", place, const(0, "int32")), node.rank)
 
 
 def _earlier(node: Node, first: Node) -> Node:
@@ -125,7 +125,7 @@ def _earlier(node: Node, first: Node) -> Node:
     assert isinstance(node.op, Along), f"{node} is no function of an axis"
     a, axis = Algebra(node.where), node.op.axis
     place = positions(node.op.size, axis, node.where)
-    before = a.map("maximum", a.map("sub", place, a.number_of("int32", 1)), a.number(0, place))
+    before = a.map("maximum", a.map("sub", place, const(1, "int32")), a.number(0, place))
     index = pad_rank(before, node.rank)
     return a.choose(_is_first(node), first, gather(node, index, axis, node.where))
 

@@ -137,17 +137,6 @@ class Set:
         extents = dict(sorted(zip(names, values, strict=False)))
         return Sample(dict(zip(self.dims, values[n:], strict=True)), extents)
 
-    def mentions(self, symbol: Extent | Dim) -> bool:
-        """Whether membership depends on an extent or a dimension."""
-        kind, k = SET, -1
-        if isinstance(symbol, Dim):
-            k = places_of(self.dims).get(symbol, -1)
-        else:
-            kind, k = PARAM, self.raw.find_dim_by_name(PARAM, symbol.name)
-        if k < 0 or not self.raw.involves_dims(kind, k, 1):
-            return False
-        return not self.raw.is_equal(self.raw.eliminate(kind, k, 1))
-
     def fix(self, values: Mapping[Dim | Extent, int]) -> Set:
         """The points at which dims and extents have the given values."""
         return self.where(every(*(equal(s, v) for s, v in values.items())))
@@ -250,6 +239,6 @@ def domain_set(
     return condition_set(dims, every(box_cond(dims, sizes), cond))
 
 
-def proves(cond: Cond, points: Set, bounds: LowerBounds | None = None) -> bool:
-    """Whether a condition holds at every point of a set, for extents from their bounds on."""
-    return points.assume(bounds).is_subset(condition_set(points.dims, cond))
+def proves(cond: Cond, points: Set) -> bool:
+    """Whether a condition holds at every point of a set, for all extents that may be."""
+    return points.assume().is_subset(condition_set(points.dims, cond))

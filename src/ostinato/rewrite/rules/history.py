@@ -66,9 +66,6 @@ def _rule(name: str, law: str, left: Term, right: Term, *when: Fact, proof: str 
     )
 
 
-_N = size(length(s))
-
-
 def _together(
     op: Operator,
     law: str,
