@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.cuda.one_thread import ARENA
-from ostinato.codegen.cuda.rewriting import every, exchanged, names, rewritten
+from ostinato.codegen.cuda.rewriting import every, exchanged, given, indices, names, rewritten
 from ostinato.codegen.cuda.shared_sums import BARRIER
 from ostinato.codegen.cuda.threads import THREAD
 from ostinato.codegen.cuda.whole_grid import GRID_BARRIER, name_of
@@ -223,7 +223,8 @@ class _Host(_Grid):
     def items(self, index: str, body: Body) -> Statement:
         bounds = (Name(BLOCK), Name("items"), Name("grid"))
         inner = For(index, bounds, _Grid({}).body(body))
-        taken = {BLOCK, THREAD, ARENA, "at", "grid", LOCAL, "stride", index, *_given((inner,))}
+        given_here = {*given((inner,)), *indices((inner,))}
+        taken = {BLOCK, THREAD, ARENA, "at", "grid", LOCAL, "stride", *given_here}
         free = dict.fromkeys(x for x in names((inner,)) if x not in taken)
         name = f"phase_{len(self.launched)}"
         self.launched.append(Launched(name, tuple(free), (inner,)))
@@ -251,17 +252,6 @@ def _counts(of: Statement) -> bool:
 def _without_opening(closing: Body) -> Body:
     """What is done at the end of a phase, but for what lets workers of a CPU into the next one."""
     return tuple(s for s in closing if not (isinstance(s, Do) and s.call.function == "open_next"))
-
-
-def _given(body: Body) -> Iterator[str]:
-    for statement in every(body):
-        match statement:
-            case Let(names, _):
-                yield from names
-            case For(index, _, _):
-                yield index
-            case _:
-                pass
 
 
 def repeats(of: Bound) -> bool:

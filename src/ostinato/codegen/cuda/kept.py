@@ -10,24 +10,23 @@ there is such a place at all, so they are asked before it is read or written bac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from ostinato.codegen.cuda.places import Place, Term, difference, place
+from ostinato.codegen.cuda.places import Place, Term, difference
 from ostinato.codegen.cuda.rewriting import (
     bounds,
     calls,
+    calls_in,
     every,
     given,
     indices,
     named,
-    parts,
     values,
 )
-from ostinato.codegen.cuda.touches import Access
+from ostinato.codegen.cuda.touches import Access, Touch, Touches
 from ostinato.codegen.loops.expression import (
-    Call,
     Compare,
     Constant,
     Expression,
@@ -51,16 +50,6 @@ from ostinato.codegen.loops.statements import (
 
 Tests = tuple[Expression, ...]
 MOST_READ = 16  # places that are only read: more would take registers of what is computed
-
-
-@dataclass(frozen=True)
-class Touch:
-    """An access at a place, and the tests that hold there and are the same at all steps."""
-
-    access: Access
-    at: Place
-    index: Expression
-    under: Tests
 
 
 @dataclass(frozen=True)
@@ -90,26 +79,22 @@ class Kept:
 
 
 @dataclass
-class Steps:
+class Steps(Touches):
     """Looks at one loop over steps that one thread runs."""
 
-    accesses: Mapping[str, Access]
-    known: dict[str, Expression]  # what names stand for, in order
-    touches: list[Touch] = field(default_factory=list[Touch])
-    moving: set[str] = field(default_factory=set[str])  # names that differ from step to step
     elsewhere: set[str] = field(default_factory=set[str])  # tensors that have to be in memory
 
     def look(self, loop: For) -> bool:
         """Note what the loop touches; whether nothing else is touched."""
         if not self._is_plain(loop.body):
             return False
-        self.moving = {*given((loop,)), *indices((loop,))}
-        self._forget(self.moving)
+        self.begin(loop)
+        self.forget(self.moving)
         self.elsewhere = {
             self.accesses[x.function].tensor
             for bound in loop.bounds
-            for x in parts(bound)
-            if isinstance(x, Call) and x.function in self.accesses
+            for x in calls_in(bound)
+            if x.function in self.accesses
         }
         self._body(loop.body, ())
         return True
@@ -129,36 +114,28 @@ class Steps:
 
     def _statement(self, of: Statement, under: Tests) -> None:
         if isinstance(of, While):
-            self._forget(given((of,)))
+            self.forget(given((of,)))
         for value in values(of):
-            self.touches += self._of_value(value, under)
+            self.note(value, self.known, under)
         match of:
             case Let(names, value):
-                self._forget(names)
-                if len(names) == 1 and not self._loads(value) and names[0] not in named(value):
-                    self.known[names[0]] = value
+                self.give(names, value)
             case Add(name, _):
-                self._forget((name,))
+                self.forget((name,))
             case For(index, _, inner):
                 changed = {index, *given(inner), *indices(inner)}
-                self._forget(changed)
+                self.forget(changed)
                 self._body(inner, self._also(under, has_turns(of)))
-                self._forget(changed)
+                self.forget(changed)
             case While(_, inner):
                 self._body(inner, under)
-                self._forget(given(inner))
+                self.forget(given(inner))
             case If(test, then, other):
                 for side, holds in ((then, test), (other, Not(test))):
                     self._body(side, self._also(under, holds))
-                    self._forget(given(side))
+                    self.forget(given(side))
             case _:
                 pass
-
-    def _of_value(self, of: Expression, under: Tests) -> Iterator[Touch]:
-        for x in parts(of):
-            if isinstance(x, Call) and x.function in self.accesses:
-                index = x.args[1]
-                yield Touch(self.accesses[x.function], place(index, self.known), index, under)
 
     def _also(self, under: Tests, test: Expression | None) -> Tests:
         """The tests that hold inside of a choice, of which some hold at some step only."""
@@ -167,13 +144,7 @@ class Steps:
         return (*under, *still)
 
     def _stays(self, of: Expression) -> bool:
-        return not self._loads(of) and not self.moving & {*named(of)}
-
-    def _loads(self, of: Expression) -> bool:
-        return any(isinstance(x, Call) and x.function in self.accesses for x in parts(of))
-
-    def _forget(self, names: Iterable[str]) -> None:
-        forget(self.known, names)
+        return not self.loads(of) and not self.moving & {*named(of)}
 
     # ------------------------------------------------------------ variables
 
@@ -202,7 +173,7 @@ class Steps:
     def _is_still(self, of: Touch, among: Sequence[Touch]) -> bool:
         """Whether a place never moves, and its text means no other place."""
         return (
-            not self._loads(of.index)
+            not self.loads(of.index)
             and not any(self.moving & names for names in of.at.names.values())
             and all(t.at.key() == of.at.key() for t in among if t.index == of.index)
         )
@@ -218,13 +189,6 @@ class Steps:
         texts = frozenset(t.index for t in group)
         is_written = any(t.access.is_store for t in group)
         return Kept(name, group[0].access, group[0].at, texts, _any(group), is_written)
-
-
-def forget(known: dict[str, Expression], names: Iterable[str]) -> None:
-    """Names get other values, and what is said by them is no longer so."""
-    changed = {*names}
-    for name in [n for n, of in known.items() if n in changed or changed & {*named(of)}]:
-        del known[name]
 
 
 def fresh(name: str, taken: Set[str]) -> str:

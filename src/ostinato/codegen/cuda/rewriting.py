@@ -135,7 +135,12 @@ def calls(body: Body) -> Iterator[Call]:
     """All calls, in statements inside of others too."""
     for statement in every(body):
         for value in values(statement):
-            yield from (x for x in parts(value) if isinstance(x, Call))
+            yield from calls_in(value)
+
+
+def calls_in(of: Expression) -> Iterator[Call]:
+    """The calls in an expression."""
+    yield from (x for x in parts(of) if isinstance(x, Call))
 
 
 def named(of: Expression) -> Iterator[str]:

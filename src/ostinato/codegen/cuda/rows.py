@@ -7,22 +7,12 @@ those of one row are a loop of one thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ostinato.codegen.cuda.kept import forget
-from ostinato.codegen.cuda.places import Place, difference, place
-from ostinato.codegen.cuda.rewriting import (
-    calls,
-    every,
-    given,
-    indices,
-    named,
-    opened,
-    parts,
-    values,
-)
-from ostinato.codegen.cuda.touches import Access
+from ostinato.codegen.cuda.places import Place, difference
+from ostinato.codegen.cuda.rewriting import calls, every, given, indices, opened, values
+from ostinato.codegen.cuda.touches import Touches, forget
 from ostinato.codegen.loops.expression import Call, Constant, Expression, Name, compare
 from ostinato.codegen.loops.statements import (
     Add,
@@ -39,29 +29,17 @@ from ostinato.codegen.loops.statements import (
 LANE = "lane_row"
 
 
-@dataclass(frozen=True)
-class Touch:
-    """An access at a place."""
-
-    access: Access
-    at: Place
-
-
 @dataclass
-class Rows:
+class Rows(Touches):
     """Looks at one loop over steps."""
 
-    accesses: Mapping[str, Access]
-    known: dict[str, Expression]  # what names stand for, in order
-    touches: list[Touch] = field(default_factory=list[Touch])
-    moving: set[str] = field(default_factory=set[str])  # names that differ from step to step
     most: int = 0
 
     # ------------------------------------------------------------ whether it may be done
 
     def fits(self, loop: For) -> bool:
         """Whether the loop may run by rows; what it touches is known then."""
-        self.moving = {*given((loop,)), *indices((loop,))}
+        self.begin(loop)
         if not self._collect((loop,)) or not self.touches:
             return False
         written = {t.access.tensor for t in self.touches if t.access.is_store}
@@ -72,32 +50,24 @@ class Rows:
             match statement:
                 case Remark() | Nothing():
                     pass
-                case Let((name,), value) if not self._loads(value):
-                    self._forget((name,))
-                    if name not in named(value):
-                        self.known[name] = value
-                case For(index, bounds, inner, "serial") if not any(map(self._loads, bounds)):
-                    self._forget((index, *given(inner)))
+                case Let((_,) as names, value) if not self.loads(value):
+                    self.give(names, value)
+                case For(index, bounds, inner, "serial") if not any(map(self.loads, bounds)):
+                    self.forget((index, *given(inner)))
                     if not self._collect(inner):
                         return False
-                    self._forget(given(inner))
+                    self.forget(given(inner))
                 case For(binding="lanes") as rows:
                     if not self._rows(rows):
                         return False
-                case If(test, then, other) if not self._loads(test):
+                case If(test, then, other) if not self.loads(test):
                     for side in (then, other):
                         if not self._collect(side):
                             return False
-                        self._forget(given(side))
+                        self.forget(given(side))
                 case _:
                     return False
         return True
-
-    def _forget(self, names: Iterable[str]) -> None:
-        forget(self.known, names)
-
-    def _loads(self, of: Expression) -> bool:
-        return any(isinstance(x, Call) and x.function in self.accesses for x in parts(of))
 
     def _rows(self, loop: For) -> bool:
         """Note what the rows of a loop touch."""
@@ -110,7 +80,7 @@ class Rows:
         forget(known, {*given(loop.body), *indices(loop.body)})
         for statement in every(loop.body):
             for value in values(statement):
-                self.touches += self._touches(value, known)
+                self.note(value, known)
         return True
 
     def _has_others(self, body: Body) -> bool:
@@ -123,11 +93,6 @@ class Rows:
         return not stores <= self.accesses.keys() or any(
             c.function not in self.accesses for c in takes_arena
         )
-
-    def _touches(self, of: Expression, known: Mapping[str, Expression]) -> Iterator[Touch]:
-        for x in parts(of):
-            if isinstance(x, Call) and x.function in self.accesses:
-                yield Touch(self.accesses[x.function], place(x.args[1], known))
 
     def _is_apart(self, tensor: str) -> bool:
         """Whether no row touches an element of the tensor that belongs to another one."""

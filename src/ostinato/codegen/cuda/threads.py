@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.cuda.kept import forget, fresh
+from ostinato.codegen.cuda.kept import fresh
 from ostinato.codegen.cuda.loop_order import Order
 from ostinato.codegen.cuda.one_thread import ARENA, OneThread
 from ostinato.codegen.cuda.rewriting import (
     bounds,
     calls,
+    calls_in,
     every,
     given,
     indices,
@@ -34,7 +35,7 @@ from ostinato.codegen.cuda.rewriting import (
 )
 from ostinato.codegen.cuda.rows import LANE, Rows, of_row
 from ostinato.codegen.cuda.shared_sums import BARRIER, DTYPES, Fold
-from ostinato.codegen.cuda.touches import NOTHING, Touched
+from ostinato.codegen.cuda.touches import NOTHING, Touched, forget
 from ostinato.codegen.loops.expression import (
     Call,
     Compare,
@@ -112,7 +113,7 @@ class Threads(OneThread):
     def read(self, *of: Expression) -> Touched:
         found = NOTHING
         for x in of:
-            for each in _calls_in(x):
+            for each in calls_in(x):
                 found = found | self._by_call(each)
         return found
 
@@ -413,13 +414,6 @@ class Threads(OneThread):
         inner = together(map(self.private, of_row(of, most)))
         bounds = (Name(THREAD), Constant(most), Name(THREADS))
         return For(LANE, bounds, inner)
-
-
-def _calls_in(of: Expression) -> Iterator[Call]:
-    if isinstance(of, Call):
-        yield of
-    for each in operands(of):
-        yield from _calls_in(each)
 
 
 def _by_one(body: Body) -> If:

@@ -1,10 +1,17 @@
-"""What statements read and write of which tensors, and when a barrier has to stand between two."""
+"""What statements read and write of which tensors, and when a barrier has to stand between two.
+
+Of a loop over steps it is known at which places of the tensors.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from ostinato.codegen.loops.statements import Definition, Function
+from ostinato.codegen.cuda.places import Place, place
+from ostinato.codegen.cuda.rewriting import calls_in, given, indices, named
+from ostinato.codegen.loops.expression import Expression
+from ostinato.codegen.loops.statements import Definition, For, Function
 
 
 @dataclass(frozen=True)
@@ -62,3 +69,54 @@ def accesses(function: Function) -> dict[str, Access]:
             case _:
                 pass
     return found
+
+
+@dataclass(frozen=True)
+class Touch:
+    """An access at a place, and the tests that hold there and are the same at all steps."""
+
+    access: Access
+    at: Place
+    index: Expression
+    under: tuple[Expression, ...] = ()
+
+
+@dataclass
+class Touches:
+    """Looks at what one loop over steps touches."""
+
+    accesses: Mapping[str, Access]
+    known: dict[str, Expression]  # what names stand for, in order
+    touches: list[Touch] = field(default_factory=list[Touch])
+    moving: set[str] = field(default_factory=set[str])  # names that differ from step to step
+
+    def begin(self, loop: For) -> None:
+        self.moving = {*given((loop,)), *indices((loop,))}
+
+    def loads(self, of: Expression) -> bool:
+        return any(x.function in self.accesses for x in calls_in(of))
+
+    def forget(self, names: Iterable[str]) -> None:
+        forget(self.known, names)
+
+    def give(self, names: tuple[str, ...], value: Expression) -> None:
+        """Names get a value; what one name stands for is known, if nothing is loaded for it."""
+        self.forget(names)
+        if len(names) == 1 and not self.loads(value) and names[0] not in named(value):
+            self.known[names[0]] = value
+
+    def note(
+        self, of: Expression, known: Mapping[str, Expression], under: tuple[Expression, ...] = ()
+    ) -> None:
+        """Note what a value loads, or a call stores."""
+        for x in calls_in(of):
+            if x.function in self.accesses:
+                access, index = self.accesses[x.function], x.args[1]
+                self.touches.append(Touch(access, place(index, known), index, under))
+
+
+def forget(known: dict[str, Expression], names: Iterable[str]) -> None:
+    """Names get other values, and what is said by them is no longer so."""
+    changed = {*names}
+    for name in [n for n, of in known.items() if n in changed or changed & {*named(of)}]:
+        del known[name]
