@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.codegen.cuda.arena_views import STORED
+from ostinato.codegen.loops.expression import ITEM_BYTES
 from tests.cuda.device_functions import FUNCTIONS, THREADS
 
 BARRIERS = ("block_barrier", "grid_barrier")
@@ -104,7 +104,10 @@ class Memory:
         size = self.arena.size // 8 * 8
         whole = self.arena[:size]
         return SimpleNamespace(
-            **{name: View(self, whole.view(dtype)) for name, dtype in STORED.items()}
+            **{
+                name: View(self, whole.view("uint8" if name == "bool" else name))
+                for name in ITEM_BYTES
+            }
         )
 
     def of_block(self, _: int, kind: Callable[[int], Any]) -> Shared:

@@ -14,7 +14,13 @@ import numpy as np
 
 from ostinato.compiler.arguments import Alike, Arguments, Signature, signature
 from ostinato.compiler.options import Options, Request, options_from, target_of
-from ostinato.compiler.pipeline import available_workers, build, code_digest, machine_workers
+from ostinato.compiler.pipeline import (
+    available_workers,
+    build,
+    code_digest,
+    machine_workers,
+    optimize_pdg,
+)
 from ostinato.compiler.remarks import left_out
 from ostinato.compiler.results import Beside, Results
 from ostinato.compiler.variants import Look, Variant, Variants
@@ -35,7 +41,7 @@ from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import UNSEEN, Pdg
 from ostinato.pdg.pass_record import with_added
 from ostinato.pdg.text.fingerprint import fingerprint, spell
-from ostinato.provenance.place import calling_place, place, user_level
+from ostinato.provenance.place import calling_place, line_at, place, user_level
 from ostinato.rewrite.engine.rule import texts_of
 from ostinato.runtime.cache import programs
 from ostinato.runtime.machine_code.compiling import Team
@@ -413,9 +419,17 @@ def runtime_of(target: Target) -> type[Executable]:
 
 
 def _drawn(request: Request) -> Drawn:
-    from ostinato.compiler.drawings import drawn
+    """A program as written and as compiled; it is rewritten again, to the same result."""
+    from ostinato.pdg.half_storage import encoded
+    from ostinato.report.drawing.mathematics import equations
+    from ostinato.report.graph import Fact, graph
 
-    return drawn(request)
+    optimized = optimize_pdg(encoded(request.pdg), request.rules, request.options)
+    report = optimized.report
+    facts = {n: Fact(report.origins.get(n, ()), price) for n, price in report.prices.items()}
+    before = graph("as written", "written", request.pdg, {}, line_at)
+    after = graph("as compiled", "compiled", optimized.pdg, facts, line_at)
+    return Drawn(equations(request.pdg), (before, after))
 
 
 def _curve(request: Request, extents: Mapping[str, int]) -> MemoryCurve:

@@ -13,7 +13,6 @@ or from the number of threads. Exact programs have none: theirs would add up in 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -108,12 +107,12 @@ class Variants:
     def _judged(self, short: Mapping[str, int], extents: Mapping[str, int]) -> str:
         """What a variant does for a run at the largest extents of the same classes."""
         if self._known is None:
-            self._known = self._read()
+            self._known = self._note.table(str)
         largest = {name: power_of_two(n) for name, n in sorted(extents.items())}
         key = " ".join(f"{name}<={n}" for name, n in largest.items())
         if key not in self._known:
             self._known[key] = self._predicted(short, largest)
-            self._note.write(json.dumps(self._known).encode())
+            self._note.put(self._known)
         return self._known[key]
 
     def _predicted(self, short: Mapping[str, int], extents: Mapping[str, int]) -> str:
@@ -150,16 +149,6 @@ class Variants:
         if key not in self._made:
             self._made[key] = self._make(short, noting)
         return self._made[key]
-
-    def _read(self) -> dict[str, str]:
-        body = self._note.read()
-        if body is None:
-            return {}
-        try:
-            return {str(key): str(found) for key, found in json.loads(body).items()}
-        except (ValueError, AttributeError) as failure:
-            self._note.refuse(failure)
-            return {}
 
 
 def power_of_two(n: int) -> int:

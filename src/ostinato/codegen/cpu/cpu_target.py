@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,13 @@ from ostinato.codegen.target import Target, Tiles, Writer
 
 if TYPE_CHECKING:
     from ostinato.codegen.loops.statements import Function
+
+
+PRELUDE = "ostinato.codegen.cpu.prelude"
+ALIASES = (
+    "f32, f64, i32, i64 = np.float32, np.float64, np.int32, np.int64",
+    "u16, u32 = np.uint16, np.uint32",
+)
 
 
 def _names() -> frozenset[str]:
@@ -33,11 +41,31 @@ def _text(function: Function) -> str:
 def _module(
     title: str, extents: Sequence[str], functions: Sequence[Function], texts: Sequence[str]
 ) -> str:
-    from ostinato.codegen.cpu.numba_module import module
+    """Functions as a module; importing it compiles ``main``, which each worker calls."""
+    from ostinato.codegen.loops.numba_source import within_docstring
 
+    about = within_docstring(title or "A program")
     kernels = [each.name for each in functions if not each.is_driver]
     table = f"KERNELS = ({''.join(f'{name}, ' for name in kernels)})\n"
-    return module(title, extents, kernels, "\n\n".join([*texts, table]))
+    body = "\n\n".join([*texts, table])
+    called = sorted(set(re.findall(r"\b(\w+)\(", body)) & _names())
+    header = [
+        f'"""{about}, compiled by ostinato for the CPU. Generated: do not edit.',
+        "",
+        f"extents: {', '.join(extents) or 'none'}",
+        f"kernels: {', '.join(kernels)}",
+        f"primitives: {digest()}",
+        '"""',
+        "",
+        "import numpy as np",
+        "",
+        f"from {PRELUDE} import (",
+        *(f"    {name}," for name in called),
+        ")",
+        "",
+        *ALIASES,
+    ]
+    return "\n".join([*header, "", ""]) + body
 
 
 def _writer() -> Writer:

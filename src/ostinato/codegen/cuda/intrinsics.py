@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.codegen.cuda.arena_views import VIEWS
+from ostinato.codegen.loops.expression import ITEM_BYTES
 
 cuda: Any = importlib.import_module("numba.cuda")
 libdevice: Any = importlib.import_module("numba.cuda.libdevice")
 overload: Any = importlib.import_module("numba.cuda.extending").overload
 types: Any = importlib.import_module("numba.core.types")
 
-Arena = namedtuple("Arena", VIEWS)  # type: ignore[misc]  # the names of a table
+Arena = namedtuple("Arena", tuple(ITEM_BYTES))  # type: ignore[misc]  # the names of a table
 """The one block of memory, as an array of each type."""
 
 kernel: Callable[..., Any] = cuda.jit

@@ -28,12 +28,12 @@ from ostinato.pdg.condition import Cond, cond_symbols, every, negation
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import FUNCTIONS, has_derivative
 from ostinato.pdg.grad.axis_adjoints import along_back, flip, is_flip, positions, wide
-from ostinato.pdg.grad.custom import custom_back
 from ostinato.pdg.grad.gathers import clamped, collect_steps, collected, taken
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint, read_back, sum_missing
 from ostinato.pdg.grad.recurrences import linear_back, scan_back
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
+from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -86,7 +86,7 @@ def pull_back(
         up = Adjoint(up.guard, only_where(live, up.value))
     match node.op:
         case Custom():
-            found = custom_back(node, k, up)
+            found = _custom_back(node, k, up)
             if found is None:
                 return []
             local = found
@@ -313,3 +313,32 @@ def _gather(node: Node, axis: int, up: Node) -> Node:
         moved = a.cast(index, "int32")
         value = along("scatter", [wide(node, up), moved], axis, size, node.where)
     return a.fit(value, tuple(here), x.shape)
+
+
+def _custom_back(node: Node, k: int, up: Adjoint) -> Adjoint | None:
+    """Return what the user's pull-back contributes to operand ``k``; None is nothing.
+
+    Errors: GradientError if the contributions do not fit the inputs.
+    """
+    assert isinstance(node.op, Custom), f"{node} has no derivative of its own"
+    inputs = node.args[1:]
+    found = node.op.pull_back(node, full(up.value, node.shape, node.where))
+    if len(found) != len(inputs):
+        fact = f"the pull-back of {called(node)} returns {len(found)} gradients"
+        raise GradientError(fact, f"Return one for each of its {len(inputs)} inputs.", node.where)
+    value, x = found[k - 1], inputs[k - 1]
+    if value is None:
+        return None
+    if value.shape != x.shape or value.dtype != x.dtype:
+        fact = (
+            f"the pull-back of {called(node)} returns {value.dtype} of shape "
+            f"{show_shape(value.shape)} for {called(x)}"
+        )
+        remedy = f"Return {x.dtype} of shape {show_shape(x.shape)}."
+        raise GradientError(fact, remedy, node.where)
+    foreign = {*value.domain} - {*node.domain, *up.value.domain}
+    if foreign:
+        names = ", ".join(sorted(f"`{d}`" for d in foreign))
+        fact = f"the pull-back of {called(node)} returns a gradient that depends on {names}"
+        raise GradientError(fact, f"Reduce {names}, or pass what has it as an input.", node.where)
+    return Adjoint(up.guard, value)

@@ -8,13 +8,17 @@ it, so that `trust` asks who may.
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ostinato.pdg.plaintext import plain
 from ostinato.runtime.disk import trust
 
 FORM = "ostinato-1"
+T = TypeVar("T")
 
 
 class Unsealed(ValueError):
@@ -72,6 +76,20 @@ class Note:
         except (OSError, Unsealed) as failure:
             self.refuse(failure)
             return None
+
+    def table(self, of: Callable[[Any], T]) -> dict[str, T]:
+        """What was kept by `put` under some texts, as ``of`` reads it."""
+        body = self.read()
+        if body is None:
+            return {}
+        try:
+            return {str(key): of(value) for key, value in json.loads(body).items()}
+        except (ValueError, AttributeError, TypeError) as failure:
+            self.refuse(failure)
+            return {}
+
+    def put(self, table: Mapping[str, object]) -> None:
+        self.write(json.dumps(table).encode())
 
     def refuse(self, failure: Exception) -> None:
         """Say once that what was kept is no use."""

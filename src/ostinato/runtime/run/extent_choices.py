@@ -8,7 +8,6 @@ magnitudes, and kept beside the program.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,7 +126,7 @@ class Placing:
     ) -> Layout:
         """Where every tensor lies; of a stream ``records`` may wait, 0 for as many as are usual."""
         if self._known is None:
-            self._known = self._read()
+            self._known = self._note.table(lambda row: _placed(*row))
         of = str(workers) if records is None else f"{workers} stream={records}"
         key = " ".join((of, *(f"{name}={n}" for name, n in sorted(extents.items()))))
         found: Layout | None = self._known.get(key)
@@ -138,22 +137,8 @@ class Placing:
                 found = self._place_stream(extents, workers, records, RECORD_BYTES)
             if len(self._known) < MOST:
                 self._known[key] = Placed.of(found)
-                self._write(self._known)
+                self._note.put({k: [*vars(of).values()] for k, of in self._known.items()})
         return found
-
-    def _read(self) -> dict[str, Placed]:
-        body = self._note.read()
-        if body is None:
-            return {}
-        try:
-            return {str(key): _placed(*row) for key, row in json.loads(body).items()}
-        except (ValueError, AttributeError, TypeError) as failure:
-            self._note.refuse(failure)
-            return {}
-
-    def _write(self, known: Mapping[str, Placed]) -> None:
-        rows = {key: [*vars(placed).values()] for key, placed in known.items()}
-        self._note.write(json.dumps(rows).encode())
 
 
 def _placed(at: dict[str, int], stride: int, whole: int, bound: int, *rest: Any) -> Placed:
@@ -185,24 +170,11 @@ class Crowd:
         if most == 1:
             return 1
         if self._known is None:
-            self._known = self._read()
+            self._known = self._note.table(bool)
         sizes = (f"{name}<{1 << size.bit_length()}" for name, size in sorted(extents.items()))
         key = " ".join((str(most), *sizes))
         if key not in self._known:
             alone, together = (self._price(extents, n).get(PREDICTED, 0.0) for n in (1, most))
             self._known[key] = alone * WORTH < together
-            self._write(self._known)
+            self._note.put(self._known)
         return 1 if self._known[key] else most
-
-    def _read(self) -> dict[str, bool]:
-        body = self._note.read()
-        if body is None:
-            return {}
-        try:
-            return {str(key): bool(alone) for key, alone in json.loads(body).items()}
-        except (ValueError, AttributeError) as failure:
-            self._note.refuse(failure)
-            return {}
-
-    def _write(self, known: Mapping[str, bool]) -> None:
-        self._note.write(json.dumps(known).encode())
