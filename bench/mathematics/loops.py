@@ -14,11 +14,11 @@ from ostinato.codegen.cpu.access import STORED, access
 from ostinato.codegen.cpu.flags import FASTMATH
 from ostinato.codegen.cpu.llvm import Builder, define, emit_range
 from ostinato.codegen.cpu.llvm_text import I64, VOID, Module, Value, i64
-from ostinato.codegen.cpu.native.llvm_modules import SYMBOL
 from ostinato.codegen.cpu.primitive import Argument, Result, Written
 from ostinato.pdg.node import Dtype
 from ostinato.runtime.machine_code import optimise
 from ostinato.runtime.machine_code.linking import Library, key_of, named
+from ostinato.runtime.machine_code.ports import SYMBOL
 
 Array = npt.NDArray[Any]
 Loop = Callable[..., None]

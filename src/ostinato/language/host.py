@@ -11,6 +11,7 @@ from ostinato.language.recurrent import Over, as_dims
 from ostinato.language.tensor import ShapeLike, Tensor, as_shape, as_tensor, merged
 from ostinato.pdg import build
 from ostinato.pdg.errors import HostError, ShapeError
+from ostinato.pdg.functions import HALVES
 from ostinato.pdg.host_functions import HostFunction, Result, carrier, parts, width
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, product
 from ostinato.pdg.node import PURE, Dtype, Host, Node, intern
@@ -19,7 +20,6 @@ from ostinato.pdg.plaintext import plain
 from ostinato.provenance.place import place
 
 MOST_OPERANDS = 12
-HALVES = ("float16", "bfloat16")
 Declared = Sequence[tuple[ShapeLike, str]]
 
 

@@ -16,14 +16,13 @@ from typing import cast
 import numpy as np
 
 from ostinato.pdg.errors import HostError
-from ostinato.pdg.functions import Array
+from ostinato.pdg.functions import INTS, Array
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, product
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Dtype
 
 Env = Mapping[Dim | Extent, int]
 _point: ContextVar[Mapping[str, int] | None] = ContextVar("point", default=None)
-INTEGERS: tuple[Dtype, ...] = ("int32", "int64", "uint32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ def carrier(results: Sequence[Result]) -> Dtype:
         return next(iter(kinds))
     if not kinds:
         return "int32"
-    return "int64" if kinds.issubset(INTEGERS) else "float64"
+    return "int64" if kinds.issubset(INTS) else "float64"
 
 
 def parts(result: Result, dtype: Dtype) -> int:
@@ -159,7 +158,7 @@ class HostFunction:
         ):
             raise _Misfit(f"an array of type {array.dtype}", wanted)
         out = array.astype(result.dtype)
-        if result.dtype in INTEGERS and not np.array_equal(out, array):
+        if result.dtype in INTS and not np.array_equal(out, array):
             raise _Misfit(f"values outside {result.dtype}", wanted)
         return out
 

@@ -15,7 +15,7 @@ from ostinato.pdg.index import Expr
 from ostinato.pdg.intervals import LONGEST, Interval, interval
 from ostinato.pdg.node import Node
 
-_INT32 = Interval(-(2**31), 2**31 - 1)
+INT32 = Interval(-(2**31), 2**31 - 1)
 
 
 def truth(cond: Cond) -> Node | None:
@@ -25,7 +25,7 @@ def truth(cond: Cond) -> Node | None:
 
 def _fits(of: Expr) -> bool:
     """Whether an index is an int32 at all points of the box, and near it."""
-    return abs(of.const) <= LONGEST and interval(of).within(_INT32)
+    return abs(of.const) <= LONGEST and interval(of).within(INT32)
 
 
 def _compared(cond: Cond) -> list[Expr]:

@@ -11,7 +11,8 @@ from ostinato.codegen.cpu.llvm import Builder, define, emit_loop
 from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, Value, i64
 from ostinato.codegen.cpu.primitive import Written
 from ostinato.runtime.machine_code import optimise
-from ostinato.runtime.machine_code.linking import SYMBOL, Library
+from ostinato.runtime.machine_code.linking import Library
+from ostinato.runtime.machine_code.ports import SYMBOL
 
 ENTRY = f"{SYMBOL}.k"
 

@@ -8,10 +8,10 @@ import pytest
 from ostinato.codegen.cpu import trigonometric
 from ostinato.codegen.cpu.llvm import Builder, define
 from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, Value
-from ostinato.codegen.cpu.native.llvm_modules import SYMBOL
 from ostinato.codegen.cpu.vector import Vector
 from ostinato.runtime.machine_code.linking import Library, key_of, named
 from ostinato.runtime.machine_code.optimise import machine_code
+from ostinato.runtime.machine_code.ports import SYMBOL
 
 
 def sine_of(lanes: int) -> str:

@@ -8,8 +8,9 @@ import pytest
 
 from ostinato.codegen.cpu.llvm import define
 from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, constant, i64, vector_type
-from ostinato.runtime.machine_code.linking import SYMBOL, Library
+from ostinato.runtime.machine_code.linking import Library
 from ostinato.runtime.machine_code.optimise import machine_code
+from ostinato.runtime.machine_code.ports import SYMBOL
 
 
 def written(body: Callable[[Any, list[Any]], None], freedom: tuple[str, ...] = ()) -> str:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pytest
 
 from ostinato.codegen.ir.system import Axis, Call, Literal_, Load, Statement
-from ostinato.codegen.ir.tree import Contraction, Fill, Form
+from ostinato.codegen.ir.tree import Contraction, Fill
 from ostinato.codegen.planning.plan import Plan
+from ostinato.machine.cost_model import Form
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.node import Dtype

@@ -12,10 +12,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
-from ostinato.codegen.cpu.llvm import Builder, Compare, alloca, emit_loop
+from ostinato.codegen.cpu.llvm import Builder, alloca, emit_loop
 from ostinato.codegen.cpu.llvm_text import Type, Value, constant, i64
 from ostinato.codegen.cpu.vector import Vector
 from ostinato.codegen.cpu.vector_forms import rarely
+from ostinato.codegen.loops.expression import Sign
 
 _STEPS = 6  # of 51 bits each: the largest quotient of float32 is below 2**278
 _SPAN = 50  # bits that a step of the slow path takes away at least
@@ -105,7 +106,7 @@ def is_signed(dtype: Int) -> bool:
     return dtype != "uint32"
 
 
-def compare(b: Builder, dtype: Int, op: Compare, x: Value, y: Value) -> Value:
+def compare(b: Builder, dtype: Int, op: Sign, x: Value, y: Value) -> Value:
     return b.icmp_signed(op, x, y) if is_signed(dtype) else b.icmp_unsigned(op, x, y)
 
 

@@ -28,10 +28,10 @@ from ostinato.codegen.cpu.llvm_text import (
     vector_type,
     zero,
 )
+from ostinato.codegen.loops.expression import Sign
 
 ROW = 16  # turns of a loop from which on vectors are faster than numbers one after the other
 
-Compare = Literal["<", "<=", ">", ">=", "==", "!="]
 Operation = Callable[["Builder", Value, Value], Value]
 Writes = Callable[["Builder", Sequence[Value]], Value]  # what writes a function's value
 Aside = Callable[[str, Value | None, Sequence[Value], Type, Writes], Value]
@@ -198,16 +198,16 @@ class Builder:
         lanes = value.type.lanes
         return self.xor(value, constant(value.type, [-1] * lanes if lanes else -1))
 
-    def icmp_signed(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+    def icmp_signed(self, op: Sign, lhs: Value, rhs: Value) -> Value:
         return self.pure(_truths(lhs), f"icmp {_SIGNED[op]} {lhs}, {rhs.ref}")
 
-    def icmp_unsigned(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+    def icmp_unsigned(self, op: Sign, lhs: Value, rhs: Value) -> Value:
         return self.pure(_truths(lhs), f"icmp {_UNSIGNED[op]} {lhs}, {rhs.ref}")
 
-    def fcmp_ordered(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+    def fcmp_ordered(self, op: Sign, lhs: Value, rhs: Value) -> Value:
         return self.made(_truths(lhs), f"fcmp {self.free}{_ORDERED[op]} {lhs}, {rhs.ref}")
 
-    def fcmp_unordered(self, op: Compare | Literal["uno"], lhs: Value, rhs: Value) -> Value:
+    def fcmp_unordered(self, op: Sign | Literal["uno"], lhs: Value, rhs: Value) -> Value:
         sign = _UNORDERED.get(op, op)
         return self.made(_truths(lhs), f"fcmp {self.free}{sign} {lhs}, {rhs.ref}")
 

@@ -97,9 +97,7 @@ class _Packed:
         deep, width = -(-k // blocks), widest(frame) * max(frame.width, 1)
         element = FORMATS[frame.spec.dtype].element
         b_place = local_array(frame.builder, element, deep * width, LINE_BYTES)
-        sums = local_array(
-            frame.builder, element, ROWS * width if blocks > 1 else 1, LINE_BYTES
-        )
+        sums = local_array(frame.builder, element, ROWS * width if blocks > 1 else 1, LINE_BYTES)
         return cls(frame, blocks, deep, width, b_place, sums)
 
     @property

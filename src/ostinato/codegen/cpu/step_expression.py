@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ostinato.codegen.cpu import erf_gamma, polynomials, power, trigonometric
-from ostinato.codegen.cpu.llvm import Compare
 from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.vector import Vector
+from ostinato.codegen.loops.expression import Sign
 from ostinato.codegen.loops.matmul_spec import Expr
 
 Lookup: TypeAlias = Callable[[str], Value]
@@ -32,7 +32,7 @@ def _intrinsic(name: str) -> Unary:
     return lambda v, x: v.call(name, x)
 
 
-def _comparison(op: Compare) -> Binary:
+def _comparison(op: Sign) -> Binary:
     return lambda v, x, y: v.compare(op, x, y)
 
 

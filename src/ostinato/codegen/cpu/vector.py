@@ -7,7 +7,7 @@ the matmul epilogues (whole vectors). NaN goes in and comes out everywhere.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ostinato.codegen.cpu.llvm import Builder, Compare, declare
+from ostinato.codegen.cpu.llvm import Builder, declare
 from ostinato.codegen.cpu.llvm_text import (
     F32,
     F64,
@@ -22,6 +22,7 @@ from ostinato.codegen.cpu.llvm_text import (
     vector_type,
 )
 from ostinato.codegen.loops.expression import Float as Float
+from ostinato.codegen.loops.expression import Sign
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Vector:
     def floats(self, bits: Value) -> Value:
         return self.builder.bitcast(bits, self.type)
 
-    def compare(self, op: Compare, x: Value, y: Value) -> Value:
+    def compare(self, op: Sign, x: Value, y: Value) -> Value:
         """Compare as NumPy does: only ``!=`` is true of NaN."""
         if op == "!=":
             return self.builder.fcmp_unordered(op, x, y)
@@ -108,7 +109,7 @@ class Vector:
     def maximum(self, x: Value, y: Value) -> Value:
         return self._extreme("maximum", ">=", x, y)
 
-    def _extreme(self, name: str, op: Compare, x: Value, y: Value) -> Value:
+    def _extreme(self, name: str, op: Sign, x: Value, y: Value) -> Value:
         """NaN where one of them is; of equals the first, or either where zeros have no sign."""
         if "nsz" in self.builder.module.freedom:
             args = [self.type, self.type]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ostinato.codegen.cpu.llvm import Builder, Compare, Writes
+from ostinato.codegen.cpu.llvm import Builder, Writes
 from ostinato.codegen.cpu.llvm_text import (
     F32,
     F64,
@@ -28,6 +28,7 @@ from ostinato.codegen.cpu.llvm_text import (
     Value,
     zero,
 )
+from ostinato.codegen.loops.expression import Sign
 from ostinato.codegen.loops.numba_source import INDENT
 
 SPELLED = {"float": "f32", "double": "f64", "i16": "u16", "i32": "i32", "i64": "i64", "i1": "bool"}
@@ -198,11 +199,11 @@ class PythonBuilder(Builder):
     def _infix(self, op: str, lhs: Value, rhs: Value) -> Value:
         return self.named(lhs.type, f"{spelled(lhs)} {op} {spelled(rhs)}")
 
-    def fcmp_ordered(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+    def fcmp_ordered(self, op: Sign, lhs: Value, rhs: Value) -> Value:
         x, y = spelled(lhs), spelled(rhs)
         return self.named(I1, f"{x} < {y} or {x} > {y}" if op == "!=" else f"{x} {op} {y}")
 
-    def fcmp_unordered(self, op: Compare | Literal["uno"], lhs: Value, rhs: Value) -> Value:
+    def fcmp_unordered(self, op: Sign | Literal["uno"], lhs: Value, rhs: Value) -> Value:
         x, y = spelled(lhs), spelled(rhs)
         match op:
             case "!=":
@@ -283,10 +284,10 @@ class PythonBuilder(Builder):
     def _called(self, name: str, *args: Value) -> Value:
         return self.named(args[0].type, f"{name}({', '.join(map(spelled, args))})")
 
-    def icmp_signed(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+    def icmp_signed(self, op: Sign, lhs: Value, rhs: Value) -> Value:
         return self.named(I1, f"{spelled(lhs)} {op} {spelled(rhs)}")
 
-    def icmp_unsigned(self, op: Compare, lhs: Value, rhs: Value) -> Value:
+    def icmp_unsigned(self, op: Sign, lhs: Value, rhs: Value) -> Value:
         if op in ("==", "!="):
             return self.icmp_signed(op, lhs, rhs)
         x, y = (f"{UNSIGNED[lhs.type.text]}({spelled(each)})" for each in (lhs, rhs))

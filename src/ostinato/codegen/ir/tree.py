@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import assert_never
 
 from ostinato.codegen.ir.system import Axis
+from ostinato.machine.cost_model import Form
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Dim, Expr, dims_of
 
@@ -67,9 +68,6 @@ class Nest:
     def moving(self, clause: int) -> tuple[str, ...]:
         """The statements that one of the clauses computes."""
         return tuple(name for name in self.statements if (name, clause) not in self.still)
-
-
-Form = Literal["broadcast", "dots", "plain"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.system import Axis, Call, Load, Statement, fresh
-from ostinato.codegen.ir.tree import Contraction, Form
+from ostinato.codegen.ir.tree import Contraction
 from ostinato.codegen.systems.axes import coefficient, is_contiguous
-from ostinato.machine.cost_model import REFERENCE
+from ostinato.machine.cost_model import REFERENCE, Form
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, dims_of, expr
 from ostinato.pdg.pass_record import ALL_PASSES, Passes

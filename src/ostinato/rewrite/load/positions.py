@@ -20,7 +20,7 @@ from ostinato.pdg.element import element
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, Slice, expr, maximum, substitute
 from ostinato.pdg.index_functions import applied
-from ostinato.pdg.intervals import Interval, interval
+from ostinato.pdg.intervals import interval
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -35,11 +35,10 @@ from ostinato.pdg.node import (
     Reshape,
     Transpose,
 )
+from ostinato.pdg.truth import INT32
 from ostinato.rewrite.load.tables import Loaded
 from ostinato.rewrite.relations import saying
 from ostinato.rewrite.relations.meanings import AsMany, Steps
-
-_INT32 = Interval(-(2**31), 2**31 - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ class Counted:
 def number(of: Node) -> Expr | None:
     """The index expression that an integer is, if none of the numbers on the way wraps around."""
     found = _number(of)
-    return found if found is not None and interval(found).within(_INT32) else None
+    return found if found is not None and interval(found).within(INT32) else None
 
 
 def _number(of: Node) -> Expr | None:

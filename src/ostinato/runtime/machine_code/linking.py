@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.runtime.machine_code import optimise
-
-SYMBOL = "ostinato.entry"  # the function of a module, before it has a key
+from ostinato.runtime.machine_code.ports import SYMBOL
 
 _llvm: Any = importlib.import_module("llvmlite.binding")
 

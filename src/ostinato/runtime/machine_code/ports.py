@@ -22,6 +22,9 @@ class Unit:
     kind: Literal["kernel", "driver", "part"]
 
 
+SYMBOL = "ostinato.entry"
+"""The one function that a module of machine code exports."""
+
 Units = Callable[[], Iterable[Unit]]
 
 

@@ -24,7 +24,8 @@ import numpy.typing as npt
 
 from ostinato.runtime.disk import folder
 from ostinato.runtime.machine_code import objects, optimise
-from ostinato.runtime.machine_code.linking import SYMBOL, Entry, Library, key_of, named
+from ostinato.runtime.machine_code.linking import Entry, Library, key_of, named
+from ostinato.runtime.machine_code.ports import SYMBOL
 from ostinato.runtime.run.arrays import empty_arena
 from ostinato.runtime.run.blocking_pool import PoolThread
 from ostinato.runtime.run.cores import available_cores

@@ -39,7 +39,7 @@ from ostinato.codegen.cpu.primitive import Argument, Primitive, inner, primitive
 from ostinato.codegen.loops.expression import SUFFIX, Constant, Given, Name, call, item
 from ostinato.codegen.loops.nameless import Shape, nameless
 from ostinato.codegen.loops.statements import Block, Definition, Function
-from ostinato.runtime.machine_code.ports import Unit
+from ostinato.runtime.machine_code.ports import SYMBOL, Unit
 
 COUNT, LAST, ROOM, EVENTS, FIRST = 0, 1, 2, 3, 4
 HEAD = 8  # words before the slots
@@ -103,8 +103,6 @@ def mark(out: Block) -> None:
     _event(out, Constant(-1) - loop, value, item(log, own + LAST))
 
 
-SYMBOL = "ostinato.entry"
-"""The name of the one function that a unit exports."""
 MARKS = ("checked", "plain")
 """What a function says of how it is compiled, which its module says too."""
 

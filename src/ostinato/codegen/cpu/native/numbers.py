@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.codegen.cpu.llvm import Builder, Compare
+from ostinato.codegen.cpu.llvm import Builder
 from ostinato.codegen.cpu.llvm_text import F32, F64, I1, I16, I32, I64, Type, Value, constant, known
-from ostinato.codegen.loops.expression import FLOATS, SIGNED, common, promoted
+from ostinato.codegen.loops.expression import FLOATS, SIGNED, Sign, common, promoted
 from ostinato.pdg.errors import UnreadableError
 
 KINDS: dict[str, Type] = {
@@ -151,7 +151,7 @@ def negative(b: Builder, x: Number) -> Number:
     return Number(wide.dtype, b.sub(constant(I64, 0), wide.value))
 
 
-def compare(b: Builder, sign: Compare, x: Number, y: Number) -> Number:
+def compare(b: Builder, sign: Sign, x: Number, y: Number) -> Number:
     """``x sign y``: false where one is NaN, but for ``!=``."""
     dtype = common(x.dtype, y.dtype)
     left, right = alike(b, x, y, dtype)
