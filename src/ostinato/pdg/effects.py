@@ -15,6 +15,7 @@ from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, at_least
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.node import PURE, UNSEEN, Equation, Host, Node, Pdg, intern, postorder
+from ostinato.pdg.replace import mapped
 
 AFTER = "after."  # begins the names of the recurrences that order calls
 
@@ -143,16 +144,14 @@ def _program(
     calls: Sequence[Call],
     last: Sequence[tuple[str, Node]],
 ) -> Pdg:
-    equations = {
-        name: Equation(moved[eq.rec], tuple((c, moved[n]) for c, n in eq.cases), eq.where)
-        for name, eq in pdg.equations.items()
+    out = mapped(pdg, moved, with_leaves=True)
+    ends = {
+        str(call.done): Equation(
+            call.done, ((ALWAYS, _number(moved[call.node])),), (call.node.where,)
+        )
+        for call in calls
     }
-    for call in calls:
-        done = _number(moved[call.node])
-        where = (call.node.where,)
-        equations[str(call.done)] = Equation(call.done, ((ALWAYS, done),), where)
-    outputs = tuple((name, moved[n]) for name, n in pdg.outputs)
-    return replace(pdg, outputs=(*outputs, *last), equations=equations)
+    return replace(out, outputs=(*out.outputs, *last), equations={**out.equations, **ends})
 
 
 def _op(node: Node) -> Host:

@@ -6,13 +6,12 @@ rounding to its bits, from a half the value of its bits.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ostinato.pdg.build import map_node
 from ostinato.pdg.functions import HALVES
-from ostinato.pdg.node import Const, Equation, Map, Node, Pdg, intern
+from ostinato.pdg.node import Const, Map, Node, Pdg, intern
+from ostinato.pdg.replace import mapped
 
 
 def encoded(pdg: Pdg) -> Pdg:
@@ -23,12 +22,7 @@ def encoded(pdg: Pdg) -> Pdg:
     for node in (*pdg.nodes(), *(eq.rec for eq in pdg.equations.values())):
         if node not in out:
             out[node] = _encoded(node, tuple(out[arg] for arg in node.args))
-    equations = {
-        name: Equation(out[eq.rec], tuple((cond, out[right]) for cond, right in eq.cases), eq.where)
-        for name, eq in pdg.equations.items()
-    }
-    outputs = tuple((name, out[node]) for name, node in pdg.outputs)
-    return replace(pdg, outputs=outputs, equations=equations)
+    return mapped(pdg, out, with_leaves=True)
 
 
 def _encoded(node: Node, args: tuple[Node, ...]) -> Node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ostinato.pdg.node import Equation, Node, Pdg, intern, postorder
@@ -30,9 +30,17 @@ def rebuild(roots: Sequence[Node], change: Replace) -> dict[Node, Node]:
 
 def replaced(pdg: Pdg, change: Replace) -> Pdg:
     """Return a program after replacements: see `rebuild`."""
-    out = rebuild(pdg.roots(), change)
+    return mapped(pdg, rebuild(pdg.roots(), change))
+
+
+def mapped(pdg: Pdg, out: Mapping[Node, Node], *, with_leaves: bool = False) -> Pdg:
+    """Return a program of the nodes that stand for its roots, or also for its recurrences."""
     equations = {
-        name: Equation(eq.rec, tuple((cond, out[right]) for cond, right in eq.cases), eq.where)
+        name: Equation(
+            out[eq.rec] if with_leaves else eq.rec,
+            tuple((cond, out[right]) for cond, right in eq.cases),
+            eq.where,
+        )
         for name, eq in pdg.equations.items()
     }
     outputs = tuple((name, out[node]) for name, node in pdg.outputs)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
 from ostinato.pdg.node import Node, Pdg, Read, Rec, Reduce
 from ostinato.pdg.origin import ENVIRONMENT, GRADIENT, MODEL, OPTIMIZER, Place, function_of, part_of
+from ostinato.pdg.scc import closed
 
 POLICY, RETURNS, HOST = "policy", "returns", "host"
 Key = tuple[str, str, bool]  # of a place: line, part, whether a derivative passes
@@ -101,13 +102,7 @@ def _part(node: Node) -> str:
 def _reached(
     start: Iterable[Node], onward: Callable[[Node], Sequence[Node]], is_in: Callable[[Node], bool]
 ) -> frozenset[Node]:
-    found = set(start)
-    todo = list(found)
-    while todo:
-        new = [n for n in onward(todo.pop()) if n not in found and is_in(n)]
-        found.update(new)
-        todo += new
-    return frozenset(found)
+    return frozenset(closed(start, lambda n: filter(is_in, onward(n))))
 
 
 def _is_later(dim: Dim, at: Expr | Slice) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 
 from ostinato.codegen.ir.extents import Spans
-from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Axis, Load, Statement, loads
 from ostinato.codegen.ir.tree import Calling, Loop, Tree, computed, leaves
 from ostinato.codegen.ir.values import guarded_loads
@@ -31,6 +30,7 @@ from ostinato.pdg.condition import (
 )
 from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, floordiv, mod
+from ostinato.pdg.scc import components
 
 MOST = 3  # alternatives that are worth a test
 Ask = tuple[Statement, Load, Cond]  # a read by a statement, and when it reads

@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import reduce
 
 from ostinato.codegen.ir.extents import Spans
-from ostinato.codegen.ir.scc import closed, components
 from ostinato.codegen.ir.system import Load, Statement, Value, fresh
 from ostinato.codegen.ir.values import Rewrite, guarded_loads
 from ostinato.codegen.scheduling.deps import Dep, Unit
 from ostinato.pdg import isl
 from ostinato.pdg.condition import every
+from ostinato.pdg.scc import closed, components
 
 _SWEEPS = 2  # over statements that need each other
 

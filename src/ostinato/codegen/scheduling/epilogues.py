@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import assert_never
 
-from ostinato.codegen.ir.scc import closed, components
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
@@ -30,6 +29,7 @@ from ostinato.codegen.target import Target
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.scc import closed, components
 
 Ways = dict[Dim, tuple[int, ...]]
 

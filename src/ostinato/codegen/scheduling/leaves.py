@@ -9,7 +9,6 @@ from typing import Literal
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.partial_sums import is_short_row
-from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Call, Draw, Statement, Value, children
 from ostinato.codegen.ir.tree import Calling, Leaf, Nest, Sweep
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
@@ -18,6 +17,7 @@ from ostinato.codegen.systems.axes import long_axes, rows
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.functions import FLOATS, FUNCTIONS, POSITIONS
 from ostinato.pdg.index import Expr, Extent, dims_of, expr
+from ostinato.pdg.scc import components
 
 LONG = frozenset(f.name for f in FUNCTIONS.values() if f.price == "long")
 

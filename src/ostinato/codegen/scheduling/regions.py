@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 
 from ostinato.codegen.ir.extents import Sizes, Spans
-from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.tree import Loop, Tree
 from ostinato.codegen.scheduling.cluster import Edge, Rules, cluster
 from ostinato.codegen.scheduling.deps import HERE, Dep, Unit
@@ -22,6 +21,7 @@ from ostinato.codegen.scheduling.leaves import leaf_nodes
 from ostinato.codegen.target import Target
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim, Extent, dims_of, expr, symbols
+from ostinato.pdg.scc import components
 
 
 class Unordered(Exception):

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ostinato.codegen.ir.ending_masks import never_returns
-from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.pdg.index import Dim, expr
+from ostinato.pdg.scc import components
 
 
 def carried_dims(statements: Mapping[str, Statement]) -> dict[str, frozenset[Dim]]:

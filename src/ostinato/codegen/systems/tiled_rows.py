@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.partial_sums import TILES
-from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, fresh, loads
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import cut_axis
@@ -31,6 +30,7 @@ from ostinato.codegen.target import Target
 from ostinato.machine.cost_model import REFERENCE
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.scc import components
 
 LONG = 4096  # rows: fewer need no tiles to save memory
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import assert_never
 
-from ostinato.codegen.ir.scc import components
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
@@ -35,6 +34,7 @@ from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.prepare import needed
 from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
 from ostinato.pdg.index import Dim, Expr, expr, substitute
+from ostinato.pdg.scc import components
 
 Indices = Mapping[Dim, Expr]
 DEEPEST = 32  # equations that are read through one another: more are told apart by name

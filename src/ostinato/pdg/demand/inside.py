@@ -12,7 +12,6 @@ and no later stage sees a read that leaves a box at a point that is demanded.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
@@ -25,6 +24,7 @@ from ostinato.pdg.isl import condition_set, relation
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node, Pdg, Read
 from ostinato.pdg.remake import renewed
+from ostinato.pdg.replace import mapped
 from ostinato.pdg.upper_bound import upper_bound
 
 GENERATION = 1000  # of longer dimensions: far from those of derivatives and guards
@@ -67,12 +67,7 @@ def _replaced(pdg: Pdg, by: dict[Node, Node]) -> Pdg:
     out: dict[Node, Node] = {}
     for node in pdg.nodes():
         out[node] = by.get(node) or renewed(node, [out[a] for a in node.args])
-    equations = {
-        name: replace(eq, cases=tuple((c, out[right]) for c, right in eq.cases))
-        for name, eq in pdg.equations.items()
-    }
-    outputs = tuple((name, out[node]) for name, node in pdg.outputs)
-    return replace(pdg, outputs=outputs, equations=equations)
+    return mapped(pdg, out)
 
 
 class _Read:

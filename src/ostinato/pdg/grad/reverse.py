@@ -8,7 +8,7 @@ reverse of a read is a sum over all points that read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.pdg.arithmetic import Algebra, full, zeros
@@ -24,6 +24,7 @@ from ostinato.pdg.naming import called
 from ostinato.pdg.node import Equation, Node, Rec, intern
 from ostinato.pdg.origin import GRADIENT, Origin, making
 from ostinato.pdg.origins import as_first_written
+from ostinato.pdg.scc import closed
 
 
 @dataclass(frozen=True)
@@ -137,12 +138,12 @@ class _Graph:
                     readers[operand] = []
                     queue.append(operand)
                 readers[operand].append(node)
-        return _reached([node for node in self.wrt if node in readers], readers.__getitem__)
+        return frozenset(closed([n for n in self.wrt if n in readers], readers.__getitem__))
 
     def _cyclic(self) -> tuple[Node, ...]:
         """The recurrent tensors that the derivative reaches again from their own equations."""
         recs = sorted((x for x in self.live - self.wrt if isinstance(x.op, Rec)), key=str)
-        return tuple(x for x in recs if x in _reached(self.onward(x), self.onward))
+        return tuple(x for x in recs if x in closed(self.onward(x), self.onward))
 
     def onward(self, node: Node) -> list[Node]:
         return [operand for operand in self.operands(node) if operand in self.live]
@@ -161,17 +162,6 @@ class _Graph:
                 if node not in self.cyclic:
                     stack.extend((operand, False) for operand in self.onward(node))
         return list(reversed(order))
-
-
-def _reached(start: Sequence[Node], onward: Callable[[Node], Sequence[Node]]) -> frozenset[Node]:
-    """All nodes on a path from the start, the start included."""
-    found = set(start)
-    queue = list(start)
-    while queue:
-        new = [node for node in onward(queue.pop()) if node not in found]
-        found.update(new)
-        queue.extend(new)
-    return frozenset(found)
 
 
 class _Sweep:

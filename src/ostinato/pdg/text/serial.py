@@ -18,35 +18,7 @@ from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim, Expr, Slice, expr, product
 from ostinato.pdg.invariants import verify
-from ostinato.pdg.node import (
-    Affine,
-    Along,
-    Broadcast,
-    Case,
-    Concat,
-    Const,
-    Dtype,
-    Equation,
-    Gather,
-    Host,
-    Input,
-    Iota,
-    Linear,
-    Map,
-    Matmul,
-    Node,
-    Op,
-    Part,
-    Pdg,
-    Random,
-    Read,
-    Rec,
-    Reduce,
-    Reshape,
-    Scan,
-    Transpose,
-    intern,
-)
+from ostinato.pdg.node import Const, Dtype, Equation, Node, Op, Pdg, Random, Read, intern
 from ostinato.pdg.origin import Origin
 from ostinato.pdg.text.spelling import (
     Plain,
@@ -63,13 +35,7 @@ from ostinato.pdg.text.spelling import (
     truth,
 )
 
-_KINDS: dict[str, type[Op]] = {
-    kind.__name__.lower(): kind
-    for kind in (
-        Input, Const, Affine, Iota, Rec, Read, Map, Reduce, Matmul, Reshape, Transpose, Broadcast,
-        Concat, Part, Gather, Along, Case, Random, Scan, Linear, Host,
-    )
-}  # fmt: skip
+_KINDS: dict[str, type[Op]] = {kind.__name__.lower(): kind for kind in get_args(Op)}
 _DRAWS = ("uniform", "normal", "bits")
 _ABOUT = ("args", "domain", "shape", "dtype", "origins")
 _SPECIAL = ("inf", "-inf", "nan")  # floats that JSON has no spelling for

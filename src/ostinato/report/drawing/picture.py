@@ -6,11 +6,12 @@ through their steps form a cluster: a recurrence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ostinato.pdg.index import Index, expr
 from ostinato.pdg.node import Input, Node, Pdg, Random, Read, Rec
+from ostinato.pdg.scc import components
 from ostinato.report.drawing.expressions import operands
 from ostinato.report.drawing.mathematics import Formulas
 from ostinato.report.drawing.points import At, composed, kind_of, point_of, where
@@ -134,27 +135,8 @@ def _clusters(names: list[str], arrows: tuple[Arrow, ...]) -> tuple[tuple[str, .
     onward: dict[str, set[str]] = {name: set() for name in names}
     for arrow in arrows:
         onward[arrow.source].add(arrow.target)
-    reach = {name: _reached(name, onward) for name in names}
-    out: list[tuple[str, ...]] = []
-    placed: set[str] = set()
-    for name in names:
-        if name in placed or name not in reach[name]:
-            continue
-        members = tuple(x for x in names if x in reach[name] and name in reach[x])
-        placed.update(members)
-        out.append(members)
-    return tuple(out)
-
-
-def _reached(start: str, onward: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    todo = list(onward[start])
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            todo.extend(onward[name])
-    return found
+    found = (c for c in components(names, onward) if len(c) > 1 or c[0] in onward[c[0]])
+    return tuple(map(tuple, sorted(found, key=lambda circle: names.index(circle[0]))))
 
 
 FILLS = {

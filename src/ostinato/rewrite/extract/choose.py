@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ostinato.pdg.scc import closed
 from ostinato.rewrite.engine.saturate import STEPS
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.extract.improve import Choices, LocalSearch
@@ -55,14 +56,7 @@ class Terms:
 
     def reachable(self, roots: Sequence[int]) -> list[int]:
         """Terms below the roots, operands first (an operand has a smaller number)."""
-        seen: set[int] = set()
-        stack = list(roots)
-        while stack:
-            number = stack.pop()
-            if number not in seen:
-                seen.add(number)
-                stack.extend(self.items[number].kids)
-        return sorted(seen)
+        return sorted(closed(roots, lambda number: self.items[number].kids))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ostinato.pdg.scc import closed
 from ostinato.rewrite.extract.export import EGraph, ENode
 from ostinato.rewrite.extract.legal_terms import Context, Limit
 from ostinato.rewrite.extract.pricing import VIEW_NS, Pricing
@@ -211,13 +212,7 @@ class Space:
 
     def used(self, roots: Sequence[int]) -> set[int]:
         """The places that roots reach through chosen options."""
-        seen = set(roots)
-        stack = list(seen)
-        while stack:
-            fresh = [k for k in self.kids[self.best[stack.pop()]] if k not in seen]
-            seen.update(fresh)
-            stack.extend(fresh)
-        return seen
+        return closed(roots, lambda place: self.kids[self.best[place]])
 
 
 def _without(

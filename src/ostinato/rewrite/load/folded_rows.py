@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 
+from ostinato.pdg.scc import closed
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.repeats import Fact, Names, Part, kinds_of, names_of, repeated_parts
 from ostinato.rewrite.load.tables import Loaded
@@ -254,13 +255,7 @@ class _Folding:
                 recurrences.setdefault(operation.leaf, []).append(node)
         for rec, _, root in self._loaded.rows.get("raw_define", ()):
             readers.setdefault(int(root), []).extend(recurrences.get(int(rec), ()))
-        seen = set(self._copied)
-        stack = list(seen)
-        while stack:
-            fresh = [node for node in readers.get(stack.pop(), ()) if node not in seen]
-            seen.update(fresh)
-            stack.extend(fresh)
-        return seen
+        return closed(self._copied, lambda node: readers.get(node, ()))
 
     def _part(self, part: Part) -> tuple[Copy, ...]:
         """Rows of the first copy; returns what the others call its nodes."""

@@ -13,13 +13,14 @@ every product joined. That order is the one that extraction keeps to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 from ostinato.pdg.build import concat, matmul, part
 from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.node import Host, Matmul, Node, Pdg, postorder
 from ostinato.pdg.remake import renewed
+from ostinato.pdg.replace import mapped
 from ostinato.rewrite.load.components import Chain, Vertex, chains
 from ostinato.rewrite.load.defined_along import Dims, may_miss
 from ostinato.rewrite.load.dependence import Reaches, contained, reaches
@@ -159,11 +160,7 @@ def _joined(pdg: Pdg, joins: Mapping[Node, Join]) -> Pdg | None:
         stack += pending
         if not pending:
             out.setdefault(stack.pop(), _with(node, join, out))
-    equations = {
-        name: replace(eq, cases=tuple((cond, out[right]) for cond, right in eq.cases))
-        for name, eq in pdg.equations.items()
-    }
-    return replace(pdg, outputs=tuple((n, out[x]) for n, x in pdg.outputs), equations=equations)
+    return mapped(pdg, out)
 
 
 def add_joins(loaded: Loaded, joins: Sequence[Join], add_node: Callable[[Node], None]) -> None:

@@ -17,6 +17,7 @@ from ostinato.pdg.condition import Compare, at_least, every, negation
 from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, minimum
 from ostinato.pdg.node import Equation, Host, Linear, Matmul, Node, Pdg, Read, Rec, Scan
 from ostinato.pdg.remake import remade, renewed
+from ostinato.pdg.replace import mapped
 from ostinato.rewrite.load.components import Chain, Vertex
 from ostinato.rewrite.load.defined_along import partial_below, partial_dims
 from ostinato.rewrite.load.dependence import Reaches, contained, distance
@@ -103,12 +104,7 @@ class _Split:
             if node in cut and first is not None:
                 new = case(cond, first, new, node.where)
             out[node] = new
-        equations = {
-            name: replace(eq, cases=tuple((c, out[right]) for c, right in eq.cases))
-            for name, eq in self.pdg.equations.items()
-        }
-        outputs = tuple((name, out[node]) for name, node in self.pdg.outputs)
-        return replace(self.pdg, outputs=outputs, equations=equations)
+        return mapped(self.pdg, out)
 
     def part(self, node: Node) -> Node | None:
         """A value below the bound, without the recurrences that are known there."""

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.codegen.ir.scc import components
+from ostinato.pdg.scc import components
 
 GRAPHS = st.dictionaries(st.integers(0, 7), st.lists(st.integers(0, 7)))
 
