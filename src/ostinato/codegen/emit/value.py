@@ -19,6 +19,7 @@ from ostinato.codegen.ir.system import (
     Value,
     children,
 )
+from ostinato.codegen.ir.values import Rewrite, with_children
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
     FLOATS,
@@ -30,42 +31,21 @@ from ostinato.codegen.loops.expression import (
     call,
 )
 from ostinato.codegen.loops.statements import Block
-from ostinato.pdg.condition import ALWAYS, NEVER, substitute_cond
-from ostinato.pdg.index import Dim, Expr, Extent, substitute
+from ostinato.pdg.condition import ALWAYS, NEVER
+from ostinato.pdg.index import Dim, Expr, Extent
 
 LONG = 72  # characters: a longer expression is given a name
 
 
 def at_literals(value: Value, table: dict[Dim, Expr]) -> Value:
     """The value with indices replaced; a choice that this decides disappears."""
-    match value:
-        case Literal_():
-            return value
-        case Position(of, dtype):
-            return Position(substitute(of, table), dtype)
-        case Load(_, dims, axes):
-            picks = tuple(_pick_at(pick, table) for pick in value.picks)
-            moved = tuple(tuple(substitute(e, table) for e in group) for group in (dims, axes))
-            return replace(value, dims=moved[0], axes=moved[1], picks=picks)
-        case Call(fn, args, dtype):
-            return Call(fn, tuple(at_literals(a, table) for a in args), dtype)
-        case Draw(fn, stream, point, element, dtype):
-            at = tuple(substitute(p, table) for p in point)
-            return Draw(fn, stream, at, substitute(element, table), dtype)
-        case Choice(cond, then, other, dtype):
-            decided = substitute_cond(cond, table)
-            if decided == ALWAYS:
-                return at_literals(then, table)
-            if decided == NEVER:
-                return at_literals(other, table)
-            return Choice(decided, at_literals(then, table), at_literals(other, table), dtype)
-        case unknown:
-            assert_never(unknown)
+    return _decided(Rewrite(table).value(value))
 
 
-def _pick_at(pick: Pick, table: dict[Dim, Expr]) -> Pick:
-    size = substitute(pick.axis.size, table)
-    return Pick(replace(pick.axis, size=size), at_literals(pick.at, table))
+def _decided(value: Value) -> Value:
+    if isinstance(value, Choice) and value.cond in (ALWAYS, NEVER):
+        return _decided(value.then if value.cond == ALWAYS else value.other)
+    return with_children(value, _decided)
 
 
 @dataclass

@@ -70,20 +70,39 @@ class Rewrite:
         return replace(statement, clauses=clauses)
 
 
-def alone(statement: Statement) -> Iterator[Statement]:
-    """The statement with one of its clauses each, under all that its place among them says."""
+def with_children(value: Value, change: Callable[[Value], Value]) -> Value:
+    """A value in which what `change` makes of them stands for those that it is made of."""
+    match value:
+        case Literal_() | Position() | Draw() | Load(picks=()):
+            return value
+        case Load(picks=picks):
+            return replace(value, picks=tuple(replace(p, at=change(p.at)) for p in picks))
+        case Call(fn, args, dtype):
+            return Call(fn, tuple(map(change, args)), dtype)
+        case Choice(cond, then, other, dtype):
+            return Choice(cond, change(then), change(other), dtype)
+        case unknown:
+            assert_never(unknown)
+
+
+def in_turn(statement: Statement) -> Iterator[tuple[Cond, Value, Cond]]:
+    """Every clause, and all that its place among them says where it is the one that holds."""
     before: Cond = ALWAYS
     for cond, value in statement.clauses:
-        yield replace(statement, clauses=((every(before, cond), value),))
+        yield cond, value, every(before, cond)
         before = every(before, negation(cond))
+
+
+def alone(statement: Statement) -> Iterator[Statement]:
+    """The statement with one of its clauses each, under all that its place among them says."""
+    for _, value, here in in_turn(statement):
+        yield replace(statement, clauses=((here, value),))
 
 
 def guarded_loads(statement: Statement) -> Iterator[tuple[Load, Cond]]:
     """Every load with the condition on the indices under which it happens."""
-    before: Cond = ALWAYS
-    for cond, value in statement.clauses:
-        yield from _guarded(value, every(before, cond))
-        before = every(before, negation(cond))
+    for _, value, here in in_turn(statement):
+        yield from _guarded(value, here)
 
 
 def _guarded(value: Value, cond: Cond) -> Iterator[tuple[Load, Cond]]:

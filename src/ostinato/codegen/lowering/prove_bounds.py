@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.ir.system import (
-    Call,
     Choice,
     Clamp,
     Draw,
@@ -30,7 +29,7 @@ from ostinato.codegen.ir.system import (
     fresh,
     loads,
 )
-from ostinato.codegen.ir.values import Rewrite, value_symbols
+from ostinato.codegen.ir.values import Rewrite, in_turn, value_symbols, with_children
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
 from ostinato.pdg.index import Dim, Expr, Extent, Product, dims_of, expr, maximum
@@ -139,11 +138,7 @@ class _Prover:
     def proved(self, s: Statement) -> Statement:
         """The statement with ``clamp`` only on loads that may leave their tensor."""
         sizes = {a.index: a.size for a in s.axes}
-        clauses: list[tuple[Cond, Value]] = []
-        before: Cond = ALWAYS
-        for cond, value in s.clauses:
-            clauses.append((cond, self.value(value, every(before, cond), sizes)))
-            before = every(before, negation(cond))
+        clauses = ((cond, self.value(value, here, sizes)) for cond, value, here in in_turn(s))
         return replace(s, clauses=tuple(clauses))
 
     def value(self, value: Value, context: Cond, sizes: Sizes) -> Value:
@@ -154,9 +149,6 @@ class _Prover:
                 picked = {p.axis.index: maximum(p.axis.size, 1) for p in picks}
                 clamp = self.clamp(value, context, sizes | picked)
                 return replace(value, picks=picks, clamp=clamp)
-            case Call():
-                args = tuple(self.value(a, context, sizes) for a in value.args)
-                return replace(value, args=args)
             case Choice(cond, then, other):
                 return replace(
                     value,
@@ -164,7 +156,7 @@ class _Prover:
                     other=self.value(other, every(context, negation(cond)), sizes),
                 )
             case _:
-                return value
+                return with_children(value, lambda x: self.value(x, context, sizes))
 
     def clamp(self, load: Load, context: Cond, sizes: Sizes) -> Clamp:
         """The indices of a load that may leave its tensor where the context holds."""

@@ -274,8 +274,6 @@ class _Facts:
                     and self._is_masked(chosen, load, s, mask, (*tests, test))
                     and self._is_masked(other, load, s, mask, tests)
                 )
-            case Choice(_, then, other):
-                return all(self._is_masked(x, load, s, mask, tests) for x in (then, other))
             case _:
                 return all(self._is_masked(x, load, s, mask, tests) for x in children(value))
 

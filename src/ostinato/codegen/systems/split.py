@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
-from ostinato.codegen.ir.system import Call, Choice, Load, Statement, Value, children, fresh, loads
-from ostinato.codegen.ir.values import Rewrite
+from ostinato.codegen.ir.system import Choice, Load, Statement, Value, children, fresh, loads
+from ostinato.codegen.ir.values import Rewrite, in_turn, with_children
 from ostinato.codegen.systems.axes import JUMPING
 from ostinato.pdg import isl
-from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
+from ostinato.pdg.condition import Cond, cond_symbols, every, negation, substitute_cond
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.limits import compared
@@ -61,12 +61,8 @@ def split_cases(
 def _pruned(s: Statement) -> Statement:
     """The statement without choices that are never made: nobody stores what they would read."""
     sizes = {a.index: a.size for a in s.axes}
-    out: list[tuple[Cond, Value]] = []
-    before: Cond = ALWAYS
-    for cond, value in s.clauses:
-        out.append((cond, _possible(value, every(before, cond), sizes)))
-        before = every(before, negation(cond))
-    return replace(s, clauses=tuple(out))
+    clauses = ((cond, _possible(value, here, sizes)) for cond, value, here in in_turn(s))
+    return replace(s, clauses=tuple(clauses))
 
 
 def _possible(value: Value, context: Cond, sizes: Mapping[Dim, Expr]) -> Value:
@@ -79,13 +75,8 @@ def _possible(value: Value, context: Cond, sizes: Mapping[Dim, Expr]) -> Value:
                 return _possible(then, context, sizes)
             sides = _possible(then, chosen, sizes), _possible(other, rest, sizes)
             return replace(value, then=sides[0], other=sides[1])
-        case Call():
-            return replace(value, args=tuple(_possible(a, context, sizes) for a in value.args))
-        case Load():
-            picks = (replace(p, at=_possible(p.at, context, sizes)) for p in value.picks)
-            return replace(value, picks=tuple(picks))
         case _:
-            return value
+            return with_children(value, lambda x: _possible(x, context, sizes))
 
 
 def _is_never(cond: Cond, sizes: Mapping[Dim, Expr]) -> bool:
@@ -126,19 +117,7 @@ def _choices(value: Value) -> Iterator[Choice]:
 
 
 def _replaced(value: Value, old: Choice, new: Value) -> Value:
-    if value == old:
-        return new
-    match value:
-        case Call():
-            return replace(value, args=tuple(_replaced(a, old, new) for a in value.args))
-        case Choice():
-            sides = _replaced(value.then, old, new), _replaced(value.other, old, new)
-            return replace(value, then=sides[0], other=sides[1])
-        case Load():
-            picks = (replace(p, at=_replaced(p.at, old, new)) for p in value.picks)
-            return replace(value, picks=tuple(picks))
-        case _:
-            return value
+    return new if value == old else with_children(value, lambda x: _replaced(x, old, new))
 
 
 def _cases(s: Statement, taken: set[str]) -> tuple[Statement, ...]:
