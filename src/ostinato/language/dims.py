@@ -15,11 +15,11 @@ import numpy as np
 
 from ostinato.language.protocols import KnownAtRuns
 from ostinato.pdg import condition, index
-from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, equal, negation
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, compared, equal, negation
 from ostinato.pdg.errors import AffineError, TruthError
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import LARGEST, depth, is_quasi_affine, magnitude
-from ostinato.pdg.limits import DEEPEST, compared, require_plain, require_shallow, require_small
+from ostinato.pdg.limits import DEEPEST, require_plain, require_shallow, require_small
 from ostinato.provenance.place import place
 
 if TYPE_CHECKING:

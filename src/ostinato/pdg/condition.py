@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -162,14 +163,19 @@ def holds(cond: Cond, point: Point) -> bool:
             assert_never(other)
 
 
+def compared(cond: Cond) -> Iterator[Expr]:
+    """The expressions that a condition compares with 0."""
+    todo: list[Cond] = [cond]
+    while todo:
+        match todo.pop():
+            case Compare(of):
+                yield of
+            case Negation(inner):
+                todo.append(inner)
+            case several:
+                todo.extend(reversed(several.of))
+
+
 def cond_symbols(cond: Cond) -> frozenset[Dim | Extent]:
     """All dimensions and extents that the condition mentions."""
-    match cond:
-        case Compare(of, _):
-            return symbols(of)
-        case Every(of_) | Some(of_):
-            return frozenset[Dim | Extent]().union(*(cond_symbols(c) for c in of_))
-        case Negation(of__):
-            return cond_symbols(of__)
-        case other:
-            assert_never(other)
+    return frozenset[Dim | Extent]().union(*map(symbols, compared(cond)))

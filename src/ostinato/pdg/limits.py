@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ostinato.pdg.condition import Compare, Cond, Negation
+from ostinato.pdg.condition import Compare, Cond, Negation, compared
 from ostinato.pdg.errors import AffineError, DomainError, MemoryLimitError, ShapeError
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, dims_of, evaluate, expr, product
 from ostinato.pdg.intervals import LARGEST, LONGEST, depth, interval, magnitude
@@ -114,19 +114,6 @@ def require_plain(cond: Cond, where: str) -> Cond:
             case several:
                 todo += [(each, level + 1) for each in several.of]
     return cond
-
-
-def compared(cond: Cond) -> Iterator[Expr]:
-    """The expressions that a condition compares with 0."""
-    todo: list[Cond] = [cond]
-    while todo:
-        match todo.pop():
-            case Compare(of):
-                yield of
-            case Negation(inner):
-                todo.append(inner)
-            case several:
-                todo.extend(several.of)
 
 
 def _expressions(node: Node) -> Iterator[Expr]:

@@ -10,7 +10,7 @@ from functools import reduce
 from typing import assert_never
 
 from ostinato.pdg.build import affine, const, map_node
-from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some
+from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, compared
 from ostinato.pdg.index import Expr
 from ostinato.pdg.intervals import LONGEST, Interval, interval
 from ostinato.pdg.node import Node
@@ -20,24 +20,12 @@ INT32 = Interval(-(2**31), 2**31 - 1)
 
 def truth(cond: Cond) -> Node | None:
     """The boolean that is true at the points where a condition holds, if int32 can tell."""
-    return _truth(cond) if all(map(_fits, _compared(cond))) else None
+    return _truth(cond) if all(map(_fits, compared(cond))) else None
 
 
 def _fits(of: Expr) -> bool:
     """Whether an index is an int32 at all points of the box, and near it."""
     return abs(of.const) <= LONGEST and interval(of).within(INT32)
-
-
-def _compared(cond: Cond) -> list[Expr]:
-    match cond:
-        case Compare(of):
-            return [of]
-        case Every(of_) | Some(of_):
-            return [e for c in of_ for e in _compared(c)]
-        case Negation(of__):
-            return _compared(of__)
-        case other:
-            assert_never(other)
 
 
 def _truth(cond: Cond) -> Node:

@@ -31,11 +31,11 @@ from ostinato.codegen.ir.system import (
 )
 from ostinato.codegen.ir.values import Rewrite, in_turn, value_symbols, with_children
 from ostinato.pdg import isl
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, every, negation
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, compared, cond_symbols, every, negation
 from ostinato.pdg.index import Dim, Expr, Extent, Product, dims_of, expr, maximum
 from ostinato.pdg.intervals import LARGEST, is_quasi_affine
 from ostinato.pdg.isl import LowerBounds
-from ostinato.pdg.limits import compared, require_small
+from ostinato.pdg.limits import require_small
 
 Monomial = tuple[Dim | Extent, ...]  # sorted by text, with repetition
 Polynomial = Counter[Monomial]

@@ -12,10 +12,9 @@ from ostinato.codegen.ir.system import Choice, Load, Statement, Value, children,
 from ostinato.codegen.ir.values import Rewrite, in_turn, with_children
 from ostinato.codegen.systems.axes import JUMPING
 from ostinato.pdg import isl
-from ostinato.pdg.condition import Cond, cond_symbols, every, negation, substitute_cond
+from ostinato.pdg.condition import Cond, compared, cond_symbols, every, negation, substitute_cond
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
 from ostinato.pdg.intervals import is_quasi_affine
-from ostinato.pdg.limits import compared
 
 
 def with_cases(

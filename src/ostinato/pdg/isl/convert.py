@@ -15,6 +15,7 @@ from ostinato.pdg.condition import (
     Negation,
     Some,
     at_least,
+    compared,
     cond_symbols,
     equal,
     every,
@@ -83,15 +84,7 @@ def _name_of(size: Product) -> str:
 
 def parameters(cond: Cond) -> set[str]:
     """The names of the extents in a condition, and of their products."""
-    match cond:
-        case Compare(of, _):
-            return _parameters(of)
-        case Every(of_) | Some(of_):
-            return set[str]().union(*map(parameters, of_))
-        case Negation(of__):
-            return parameters(of__)
-        case other:
-            assert_never(other)
+    return set[str]().union(*map(_parameters, compared(cond)))
 
 
 def _parameters(e: Expr) -> set[str]:
