@@ -7,6 +7,7 @@ from functools import cache, partial
 import pytest
 
 import ostinato as ot
+from bench.ours.models import transformer
 from bench.rewriting.speed import deeper
 from ostinato.rewrite.engine.language import program, rule_text
 from ostinato.rewrite.optimize import Report, optimize
@@ -70,7 +71,13 @@ def test_a_deeper_network_takes_no_more_rounds_of_all_rules() -> None:
 @pytest.mark.parametrize("layers", NETWORKS)
 def test_local_search_looks_at_each_place_a_few_times(layers: int) -> None:
     nodes, report = ppo(layers)
-    assert report.steps <= 120 * nodes and report.search == ""
+    assert report.steps <= 80 * nodes and report.search == ""
+
+
+def test_a_deep_transformer_is_searched_to_the_end() -> None:
+    pdg = transformer(4).pdg
+    report = optimize(pdg).report
+    assert report.steps <= 400 * len(pdg.nodes()) and report.search == ""
 
 
 @pytest.mark.parametrize("name", CROWDED)

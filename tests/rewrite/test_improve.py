@@ -85,18 +85,18 @@ def test_the_search_ends_when_its_steps_are_used_up() -> None:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Choices:
-    """Layered places: operands have larger numbers, so the first options have no circle."""
-    places = draw(st.integers(2, 5))
+    """Operands of first options have larger numbers, so these make no circle; others may."""
+    places = draw(st.integers(2, 7))
     options: list[list[int]] = []
     kids: list[tuple[int, ...]] = []
     price: list[float] = []
     for place in range(places):
         options.append([])
-        for _ in range(draw(st.integers(1, 2))):
+        for later in range(draw(st.integers(1, 3))):
             options[place].append(len(kids))
-            last = place + 1 == places
-            below = st.integers(min(place + 1, places - 1), places - 1)
-            kids.append(() if last else tuple(draw(st.lists(below, max_size=2))))
+            least = 0 if later else place + 1
+            below = st.integers(least, max(least, places - 1))
+            kids.append(() if least == places else tuple(draw(st.lists(below, max_size=3))))
             price.append(float(draw(st.integers(1, 9))))
     return Choices(options, kids, range(len(kids)), price)
 
@@ -112,6 +112,30 @@ def test_it_is_never_dearer_than_its_start_nor_cheaper_than_the_optimum(choices:
     first = graph_price(choices, start, 0)
     assert found is not None and first is not None
     assert min(p for p in every if p is not None) <= found <= first
+
+
+class Patient(LocalSearch):
+    """It looks at all operands of operands to see a circle."""
+
+    def _is_circle(self, start: int, option: int) -> bool:
+        seen, stack = set[int](), [*self.choices.kids[option]]
+        while stack:
+            place = stack.pop()
+            if place not in seen:
+                seen.add(place)
+                stack += self.choices.kids[self.best[place]]
+        return start in seen
+
+
+@given(graphs())
+def test_what_is_lower_than_a_place_need_not_be_looked_at(choices: Choices) -> None:
+    quick, patient = (
+        search(choices, [found[0] for found in choices.options])
+        for search in (LocalSearch, Patient)
+    )
+    for search in (quick, patient):
+        search.run([0])
+    assert quick.best == patient.best and quick.switches == patient.switches
 
 
 def test_every_operator_that_reads_other_points_moves() -> None:

@@ -85,6 +85,7 @@ class LocalSearch:
     _readers: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])
     _takings: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])  # by item
     _ways: dict[tuple[int, ...], _Ways] = field(default_factory=dict[tuple[int, ...], _Ways])
+    _height: list[int] = field(default_factory=list[int])  # more than that of every operand
 
     def run(self, roots: Sequence[int], together: bool = True) -> bool:
         """Switch until nothing gets cheaper, or the steps are used up; returns whether any did.
@@ -108,6 +109,7 @@ class LocalSearch:
         places = len(self.best)
         if not self._readers:
             self._index()
+        self._height = heights([self.choices.kids[o] if o >= 0 else () for o in self.best])
         self._changed = self._changed or [0] * (places + len(self.choices.price))
         before, changed = (self._uses, self._payers), [*self._changed]
         self._uses = [0] * places
@@ -340,21 +342,38 @@ class LocalSearch:
         self._touch(place)
         added = self._pay(option) + self._retain(kids[option])
         self.best[place] = option
+        self._lift(place)
         return self._withdraw(current) + self._release(kids[current]) - added
 
     def _is_circle(self, start: int, option: int) -> bool:
-        """Whether the term of a place would contain the place with this option."""
-        kids, best = self.choices.kids, self.best
-        seen = set(kids[option])
-        stack = list(seen)
-        looked_at = 0
-        while stack and (place := stack.pop()) != start:
-            looked_at += 1
-            if fresh := [k for k in kids[best[place]] if k not in seen]:
-                seen.update(fresh)
-                stack += fresh
-        self.steps -= looked_at
-        return start in seen
+        """Whether the term of a place would contain the place with this option.
+
+        What is lower than the place does not contain it.
+        """
+        kids, best, height = self.choices.kids, self.best, self._height
+        lowest = height[start]
+        stack = [kid for kid in kids[option] if height[kid] >= lowest]
+        seen = set(stack)
+        for place in stack:  # grows
+            if place == start:
+                return True
+            fresh = [k for k in kids[best[place]] if height[k] >= lowest and k not in seen]
+            seen.update(fresh)
+            stack += fresh
+        self.steps -= len(stack)
+        return False
+
+    def _lift(self, changed: int) -> None:
+        """Make a place, and what reads it, higher than all that it reads now."""
+        kids, best, height = self.choices.kids, self.best, self._height
+        stack = [changed]
+        while stack:
+            place = stack.pop()
+            least = 1 + max([height[kid] for kid in kids[best[place]]], default=-1)
+            if height[place] < least:
+                height[place] = least
+                self.steps -= 1
+                stack += [p for p, o in self._readers.get(place, ()) if best[p] == o]
 
     def _touch(self, key: int) -> None:
         """Note that a place or an item changes in this attempt."""
@@ -402,3 +421,17 @@ class LocalSearch:
                 freed += self._withdraw(best[place])
                 stack += kids[best[place]]
         return freed
+
+
+def heights(kids: Sequence[Sequence[int]]) -> list[int]:
+    """The longest way from every node of a graph without circles to a node that reads nothing."""
+    found = [-1] * len(kids)
+    stack = list(range(len(kids)))
+    while stack:
+        node = stack[-1]
+        pending = [kid for kid in kids[node] if found[kid] < 0]
+        stack += pending
+        if not pending:
+            found[node] = 1 + max([found[kid] for kid in kids[node]], default=-1)
+            stack.pop()
+    return found
