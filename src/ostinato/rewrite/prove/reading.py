@@ -34,8 +34,7 @@ MOST_AXES = 3
 PROGRESSIONS = ("ramp", "ramp_of_all", "decay")  # what rises, or falls, with the lag
 MOST_MASKED_AXES = 5  # laws with masks of axes: every mask of this many axes
 
-_MOST_OPEN_AXES = 9  # that may have size 1, all choices of which are tried
-_MOST_BESIDE_NAMED = 6  # where the places of two axes are tried too
+_MOST_OPEN_AXES = 6  # that may have size 1, all choices of which are tried
 
 # what the numbers of an operator are, in order
 _NUMBERS: dict[str, tuple[str, ...]] = {
@@ -403,9 +402,7 @@ def _thinned(
         if t in found.thin and alike.get(t, [t])[0] == t
         for k in range(1, ranks[t] + 1)
     ]
-    named = [name for name, use in found.kinds.items() if use == "axis"]
-    most = _MOST_OPEN_AXES if len(named) < 2 else _MOST_BESIDE_NAMED
-    for ones in _choices_of_ones(open_axes, most):
+    for ones in _choices_of_ones(open_axes):
         every = frozenset((other, k) for t, k in ones for other in alike.get(t, [t]))
         yield _shaped(plain, ranks, lengths, every)
 
@@ -440,14 +437,14 @@ def _shaped(
 
 
 def _choices_of_ones(
-    axes: Sequence[tuple[str, int]], most: int
+    axes: Sequence[tuple[str, int]],
 ) -> Iterator[frozenset[tuple[str, int]]]:
     """Which axes have size 1: every choice, or for many axes every choice at one place.
 
     An operator that repeats axes maps the position along each axis on its own, so one place at a
     time shows all there is to see.
     """
-    if len(axes) <= most:
+    if len(axes) <= _MOST_OPEN_AXES:
         yield from map(frozenset, _subsets(axes))
         return
     yield frozenset()
