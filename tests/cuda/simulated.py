@@ -52,6 +52,7 @@ class SimulatedDevice:
     threads: int = 4
     order: int = 0
     name: str = "simulated"
+    memory_bytes: int = 1 << 30
 
     def load(self, source: str, directory: Path | None) -> SimulatedModule:
         return SimulatedModule(source, self.can_cooperate, self.threads, self.order)

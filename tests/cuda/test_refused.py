@@ -8,7 +8,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.cli.doctor import gpu
-from ostinato.pdg.errors import CertificateError, OptionError
+from ostinato.pdg.errors import CertificateError, MemoryLimitError, OptionError
 from ostinato.runtime.run import cuda_device
 from tests.cuda.programs import recurrence
 
@@ -70,3 +70,38 @@ def test_a_loop_is_not_left_and_entered_again(simulate: Callable[..., None]) -> 
     run = program.compile(target="cuda")
     with pytest.raises(OptionError, match="has no stamps of the time yet"):
         run.profile(**given)
+
+
+def history(steps: int) -> tuple[ot.Program, dict[str, int]]:
+    """A program that keeps all steps of a vector on the device, and returns one number."""
+    t = ot.dims("t")
+    x = ot.recurrent("x", (64,), over=t)
+    x[0] = 1.0
+    x[t + 1] = x * 0.5 + 1.0
+    weights = ot.random.uniform((64,), over=t)
+    backwards = x[(t.size - 1) - t]  # the last step first, so that all are kept
+    return ot.Program(y=(backwards * weights).sum(0)[:].sum(0)), {"T": steps}
+
+
+@pytest.mark.cuda_sim
+def test_a_run_that_the_device_cannot_hold_is_refused(simulate: Callable[..., None]) -> None:
+    program, extents = history(300)
+    simulate(memory_bytes=50_000)
+    compiled = program.compile(target="cuda")
+    assert compiled.explain(**extents).memory.predicted_peak_bytes > 50_000
+    with pytest.raises(MemoryLimitError) as failure:
+        compiled(**extents)
+    assert "the run at T=300 takes" in str(failure.value)
+    assert "simulated has 50,000" in str(failure.value)
+    assert np.isfinite(compiled(T=30)["y"])
+
+
+@pytest.mark.cuda_sim
+def test_what_stays_on_the_device_needs_no_memory_of_the_host(
+    simulate: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, extents = history(300)
+    simulate()
+    compiled = program.compile(target="cuda")
+    monkeypatch.setattr("ostinato.pdg.limits.physical_bytes", lambda: 50_000)
+    assert np.isfinite(compiled(**extents)["y"])

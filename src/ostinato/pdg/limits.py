@@ -192,13 +192,13 @@ def require_memory(needed_bytes: int, extents: Mapping[str, int]) -> None:
         raise too_large(needed_bytes, extents)
 
 
-def too_large(needed_bytes: int, extents: Mapping[str, int]) -> MemoryLimitError:
-    """Return the error of a run that gets no memory."""
+def too_large(needed_bytes: int, extents: Mapping[str, int], why: str = "") -> MemoryLimitError:
+    """Return the error of a run that gets no memory: of this machine, unless ``why`` says it."""
     at = ", ".join(f"{name}={n}" for name, n in sorted(extents.items()))
     here = f"the run at {at}" if at else "the run"
-    fact = f"{here} takes {needed_bytes:,} bytes, "
-    is_more = needed_bytes > physical_bytes()
-    fact += f"this machine has {physical_bytes():,}" if is_more else "which the system refuses"
+    if not why and needed_bytes > physical_bytes():
+        why = f"this machine has {physical_bytes():,}"
+    fact = f"{here} takes {needed_bytes:,} bytes, {why or 'which the system refuses'}"
     return MemoryLimitError(fact, "Run it with smaller sizes.")
 
 

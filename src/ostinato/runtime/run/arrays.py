@@ -53,6 +53,11 @@ def empty_arena(size_bytes: int) -> npt.NDArray[np.uint8]:
     return raw[skip : skip + size_bytes]
 
 
+def stored_bytes(field: InMemory, extents: Mapping[str, int]) -> int:
+    """What a tensor takes as it is stored."""
+    return math.prod(sizes(field.stored, extents)) * np.dtype(field.dtype).itemsize
+
+
 def stored_view(
     arena: npt.NDArray[np.uint8],
     field: InMemory,

@@ -78,6 +78,10 @@ class CudaDevice:
         name = self.current.name
         return name.decode() if isinstance(name, bytes) else str(name)
 
+    @property
+    def memory_bytes(self) -> int:
+        return int(self.cuda.current_context().get_memory_info().total)
+
     def load(self, source: str, directory: Path | None) -> CudaModule:
         return CudaModule(self, source, directory)
 

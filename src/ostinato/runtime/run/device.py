@@ -66,4 +66,9 @@ class Device(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def memory_bytes(self) -> int:
+        """What arenas have room in."""
+        ...
+
     def load(self, source: str, directory: Path | None) -> Loaded: ...

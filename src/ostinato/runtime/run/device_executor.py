@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ostinato.pdg.errors import OptionError
+from ostinato.pdg.limits import require_memory, too_large
 from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.machine_code.source_module import Loaded
 from ostinato.runtime.run import cuda_device
-from ostinato.runtime.run.arrays import sizes
-from ostinato.runtime.run.artifact import Artifact
+from ostinato.runtime.run.arrays import stored_bytes
+from ostinato.runtime.run.artifact import Artifact, Layout
 from ostinato.runtime.run.device import Copied
 from ostinato.runtime.run.executor import Bound, Executable, Execution
 from ostinato.runtime.run.explanation import Explanation
@@ -70,8 +71,7 @@ def _ranges(frame: Frame, fields: Iterable[Field]) -> Iterator[Copied]:
     """The bytes of some arguments or results."""
     for each in fields:
         first = frame.layout.offsets[each.tensor]
-        count = math.prod(sizes(each.stored, frame.extents))
-        yield Copied(first, first + count * np.dtype(each.dtype).itemsize)
+        yield Copied(first, first + stored_bytes(each, frame.extents))
 
 
 class DeviceExecutable(Executable):
@@ -102,6 +102,15 @@ class DeviceExecutable(Executable):
     def start(self, bound: Bound, log: Log | None = None, is_awaited: bool = False) -> Execution:
         self.require_limit(bound)
         return DeviceExecution(self, bound, self.frame(bound.extents))
+
+    def require_room(self, layout: Layout, extents: Mapping[str, int]) -> None:
+        """The arena has room on the device; on the host, arguments and results of it do."""
+        room = self.device.memory_bytes
+        if layout.total_bytes > room:
+            raise too_large(layout.total_bytes, extents, f"{self.device.name} has {room:,}")
+        interface = self.artifact.interface
+        fields = (*interface.inputs, *interface.outputs)
+        require_memory(sum(stored_bytes(each, extents) for each in fields), extents)
 
     def log(self, extents: Mapping[str, int]) -> Log:
         raise OptionError(

@@ -284,16 +284,16 @@ class Executable:
         is_plain = free is not None and free.layout.memory_bytes == free.layout.total_bytes
         arena = free.arena if free is not None and is_plain else empty_arena(0)
         if arena.size < layout.total_bytes:
-            require_memory(layout.total_bytes, extents)
+            self.require_room(layout, extents)
             try:
                 arena = empty_arena(layout.total_bytes)
-            except (
-                MemoryError,
-                ValueError,
-                OverflowError,
-            ):  # others hold it, or this process may not have so much
+            except (MemoryError, ValueError, OverflowError):  # held by others, or forbidden
                 raise too_large(layout.total_bytes, extents) from None
         return Frame(self.artifact, extents, workers, layout, arena)
+
+    def require_room(self, layout: Layout, extents: Mapping[str, int]) -> None:
+        """Raise MemoryLimitError where the arena of a run cannot be had."""
+        require_memory(layout.total_bytes, extents)
 
     @cached_property
     def pausing(self) -> Pausing:

@@ -29,6 +29,7 @@ from ostinato.runtime.run.arrays import (
     empty_arena,
     longest,
     sizes,
+    stored_bytes,
     stored_view,
 )
 from ostinato.runtime.run.artifact import Artifact, Layout
@@ -280,8 +281,7 @@ def lies_as_stored(field: Field, extents: Mapping[str, int]) -> bool:
 
 
 def is_large(field: Field, extents: Mapping[str, int]) -> bool:
-    count = math.prod(sizes(field.stored, extents))
-    return is_many(count * np.dtype(field.dtype).itemsize)
+    return is_many(stored_bytes(field, extents))
 
 
 def is_many(size_bytes: int) -> bool:
