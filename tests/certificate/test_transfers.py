@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from ostinato.certificate.order import Transfer
 from ostinato.certificate.slots import Misplaced
-from ostinato.certificate.transfer_proof import Touch, check_passage
+from ostinato.certificate.touched_blocks import Touch
+from ostinato.certificate.transfer_proof import check_passage
 from ostinato.codegen.ir.tree import Span
-from ostinato.codegen.planning.transfers import Room, least_room, transferred
-from ostinato.codegen.planning.walks import Visit
+from ostinato.codegen.planning.transfers import Pass, Room, least_room, transferred
+from ostinato.codegen.planning.visits import Visit
 from ostinato.pdg.index import Dim, expr
 
 T = Dim("t")
@@ -38,7 +39,8 @@ def planned(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, bool]:
     is_kept, spans = draw(flag), list[range]()
     for v in visits:
         spans.append(range(steps - 1, -1, -1) if v.reverse else range(steps))
-    points, made = transferred(visits, spans, Room(steps, 4, count, blocks), is_kept)
+    passes = [Pass(k, span) for k, span in enumerate(spans)]
+    points, made = transferred(visits, passes, Room(steps, 4, count, blocks), is_kept)
     touches = list[Touch]()
     for k, block in points:
         v, at = visits[k], [t for t in range(steps) if t // count == block]
@@ -53,19 +55,20 @@ def planned_rounds(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, b
     steps, count, rounds = (draw(st.integers(*of)) for of in ((1, 20), (1, 6), (1, 2)))
     first = replace(visit(0, draw(st.booleans()), 0, 0, True), near=draw(st.booleans()))
     span = range(steps - 1, -1, -1) if first.reverse else range(steps)
-    ends = [()] + [tuple(draw(st.integers(0, steps)) for _ in span) for _ in range(rounds)]
+    goes = [[draw(st.tuples(*[st.integers(0, steps)] * 2)) for _ in span] for _ in range(rounds)]
+    ends = [tuple((min(of), max(of)) for of in each) for each in goes]
     visits = [replace(first, fills=False)]
     visits += [replace(first, writes=False, fills=False, leaf=k) for k in range(rounds)]
     blocks = min(-(-steps // count), least_room(visits) + draw(st.integers(0, 3)))
     is_kept, room = draw(st.booleans()), Room(steps, 4, count, blocks)
-    points, made = transferred(visits, [span] * len(visits), room, is_kept, ends)
+    points, made = transferred(visits, [Pass(0, span, tuple(ends))], room, is_kept)
     found = list[tuple[int, int, Touch]]()
     for at, t in enumerate(span):
         near = {t // count} if first.near else set[int]()
         if first.near and (not at or span[at - 1] // count != t // count):
             found.append((0, t // count, Touch(frozenset(near), True, False)))
         for k in range(rounds):
-            for block in dict.fromkeys(s // count for s in range(ends[1 + k][at])):
+            for block in dict.fromkeys(s // count for s in range(*ends[k][at])):
                 found.append((1 + k, block, Touch(frozenset((*near, block)), False, False)))
     assert [(k, block) for k, block, _ in found] == [*points]
     return [touch for _, _, touch in found], tuple(Transfer(*t) for t in made), blocks, is_kept
@@ -79,11 +82,11 @@ def test_the_planner_is_proved(of: tuple[Any, Any, int, bool]) -> None:
 def test_what_every_step_goes_through_stays_but_for_a_few_blocks() -> None:
     loop = replace(visit(0, False, 0, 0, True), fills=True)
     visits, span = [loop, replace(loop, writes=False, fills=False, leaf=0)], range(64)
-    room, ends = Room(64, 4, 4, 8), [(), tuple(t + 1 for t in span)]
-    _, made = transferred(visits, [span, span], room, False, ends)
+    room, ends = Room(64, 4, 4, 8), tuple((0, t + 1) for t in span)
+    _, made = transferred(visits, [Pass(0, span, (ends,))], room, False)
     back = sum(t.way == "back" for t in made)
-    missed = sum(max(0, -(-end // 4) - (room.blocks - 2)) for end in ends[1])
-    assert 0 < back <= missed < sum(-(-end // 4) for end in ends[1])
+    missed = sum(max(0, -(-end // 4) - (room.blocks - 2)) for _, end in ends)
+    assert 0 < back <= missed < sum(-(-end // 4) for _, end in ends)
 
 
 @given(planned() | planned_rounds(), st.data())

@@ -243,15 +243,18 @@ class Passage:
     """The transfers of a history in a call of a kernel, which begins at a time.
 
     If that ends with a loop of the driver, they are those of all calls in the loop, of one worker.
-    ``copies`` calls run at once. The history has so many ``steps``, in blocks of ``count``, and
-    memory for ``blocks`` of them. ``places`` are those of the trees of the kernel that visit it;
-    ``points`` are visits by number and the blocks that they arrive at.
+    ``copies`` calls run at once. The history has so many ``steps``, along a ``slot`` or if that is
+    -1 one, which is all of it, in blocks of ``count``, and memory for ``blocks`` of them. A block
+    has so many ``rows``, along one slot before. ``places`` are those of the trees of the kernel
+    that visit it; ``points`` are visits by number and the blocks that they arrive at.
     """
 
     tensor: str
     call: tuple[Moment, ...]
     places: tuple[int, ...]
     copies: int
+    slot: int
+    rows: int
     steps: int
     step_bytes: int
     count: int

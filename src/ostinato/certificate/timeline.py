@@ -99,10 +99,12 @@ def _passages(plan: Plan, found: Sequence[Moved]) -> Iterator[Passage]:
     calls = dict(_calls(plan.driver, _Here()))
     for p in found:
         transfers = tuple(Transfer(*t) for t in p.transfers)
-        visited = tuple(place for place, _, _ in p.visits)
+        visited = tuple(place for place, _ in p.visits)
+        room, slot = p.room, -1 if p.is_whole else p.slot
         call = calls[p.kernel][:-1] if p.around else calls[p.kernel]
-        here = p.tensor, call, visited, p.copies
-        yield Passage(*here, *p.room, p.points, transfers)
+        here = p.tensor, call, visited, p.copies, slot, p.rows
+        sizes = room.steps, room.step_bytes, room.block_steps, room.blocks
+        yield Passage(*here, *sizes, p.points, transfers)
 
 
 def _calls(steps: Sequence[DriverStep], here: _Here) -> Iterator[tuple[int, tuple[Moment, ...]]]:

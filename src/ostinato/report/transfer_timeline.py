@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,7 +12,7 @@ Bar = tuple[float, float]  # from, to
 
 
 class Room(Protocol):
-    """Steps of so many bytes, in blocks of so many steps."""
+    """Steps of so many bytes, in blocks of so many steps of each row."""
 
     @property
     def steps(self) -> int: ...
@@ -19,6 +20,8 @@ class Room(Protocol):
     def step_bytes(self) -> int: ...
     @property
     def block_steps(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
 
 
 class Passage(Protocol):
@@ -29,7 +32,7 @@ class Passage(Protocol):
     @property
     def room(self) -> Room: ...
     @property
-    def visits(self) -> Sequence[tuple[int, int, int]]: ...
+    def visits(self) -> Sequence[tuple[int, int]]: ...
     @property
     def points(self) -> Sequence[tuple[int, int]]: ...
     @property
@@ -85,15 +88,12 @@ def simulated(
     Steps take equal times, and so do rounds in a block of them. The link carries one transfer after
     the other, in the order of issue, of all copies of a history.
     """
-    spans = {place: count for p in passages for place, _, count in p.visits if count}
-    step_ns, started = compute_ns / max(1, sum(spans.values())), dict[int, int]()
-    for place in sorted(spans):
-        started[place] = sum(spans[k] for k in started)
+    spans = _spans(passages, compute_ns)
     clock = done = free = 0.0
     working, moving, moved = list[Bar](), list[Bar](), 0
     ends: list[dict[int, float]] = [{} for _ in passages]
     at = [0] * len(passages)
-    for when, k, point in sorted(_arrivals(passages, started, step_ns, compute_ns)):
+    for when, k, point in sorted(_arrivals(passages, spans, compute_ns)):
         p = passages[k]
         if when > done:
             working.append((clock, clock + when - done))
@@ -113,30 +113,48 @@ def simulated(
 
 
 def _bytes(room: Room, block: int) -> int:
-    return min(room.block_steps, room.steps - block * room.block_steps) * room.step_bytes
+    steps = min(room.block_steps, room.steps - block * room.block_steps)
+    return room.rows * steps * room.step_bytes
+
+
+def _spans(passages: Sequence[Passage], compute_ns: float) -> Mapping[int, Bar]:
+    """When each tree of a kernel's body computes."""
+    steps: dict[int, int] = {}
+    for p in passages:
+        own: dict[int, int] = {}
+        for place, count in p.visits:
+            own[place] = own.get(place, 0) + count
+        steps = {k: max(steps.get(k, 0), own.get(k, 0)) for k in steps | own}
+    step_ns, first, found = compute_ns / max(1, sum(steps.values())), 0.0, dict[int, Bar]()
+    for place in sorted(steps):
+        found[place] = first, first + steps[place] * step_ns
+        first = found[place][1]
+    return found
 
 
 def _arrivals(
-    passages: Sequence[Passage], started: dict[int, int], step_ns: float, end_ns: float
+    passages: Sequence[Passage], spans: Mapping[int, Bar], end_ns: float
 ) -> Iterator[tuple[float, int, int]]:
     """The time of computing at which a history arrives at a point.
 
-    Points of rounds share out the time up to the next block of the loop that they are made in.
+    Points of loops share out the time of their tree. Points of rounds share out the time up to the
+    next block of the loop that they are made in.
     """
     for k, p in enumerate(passages):
-        falls = [_falls(p, visit) for visit in range(len(p.visits))]
-        when, inside = 0.0, list[int]()
-        for point, (visit, block) in enumerate(p.points):
-            place, first, count = p.visits[visit]
-            if not count:
+        is_round = [not count for _, count in p.visits]
+        places = [p.visits[visit][0] for visit, _ in p.points]
+        counts = Counter(
+            place for place, (v, _) in zip(places, p.points, strict=True) if not is_round[v]
+        )
+        seen, when, inside = Counter[int](), 0.0, list[int]()
+        for point, (visit, _) in enumerate(p.points):
+            if is_round[visit]:
                 inside.append(point)
                 continue
-            low, high = (
-                block * p.room.block_steps,
-                min(p.room.steps, (block + 1) * p.room.block_steps) - 1,
-            )
-            behind = first - high if falls[visit] else low - first
-            before, when = when, (started[place] + max(0, behind)) * step_ns
+            place = places[point]
+            first, end = spans[place]
+            before, when = when, first + (end - first) * seen[place] / counts[place]
+            seen[place] += 1
             yield from _shared_out(k, inside, before, when)
             inside.clear()
             yield when, k, point
@@ -149,9 +167,3 @@ def _shared_out(
 ) -> Iterator[tuple[float, int, int]]:
     each = (end_ns - first_ns) / max(1, len(points))
     yield from ((first_ns + each * n, k, point) for n, point in enumerate(points))
-
-
-def _falls(p: Passage, visit: int) -> bool:
-    """Whether a visit comes to later blocks first."""
-    blocks = [block for of, block in p.points if of == visit]
-    return len(blocks) > 1 and blocks[0] > blocks[-1]

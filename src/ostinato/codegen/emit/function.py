@@ -26,7 +26,7 @@ from ostinato.codegen.loops.expression import (
 from ostinato.codegen.loops.statements import Block, Definition, Do, Let
 from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.walks import Walk
+from ostinato.codegen.planning.visits import Walk
 from ostinato.pdg.index import Atom, Dim, Expr, Extent, FloorDiv, Mod, dims_of, expr
 
 

@@ -8,10 +8,11 @@ from typing import assert_never
 from ostinato.codegen.emit.arrivals import (
     Visits,
     emit_alone,
+    emit_around,
     emit_blocks,
     emit_ends,
     prologue,
-    rounds_of,
+    visits_inside,
     visits_of,
     walks_of,
     words,
@@ -41,6 +42,7 @@ from ostinato.codegen.ir.tree import (
     Contraction,
     Fill,
     Kernel,
+    Leaf,
     Loop,
     Nest,
     Span,
@@ -132,7 +134,7 @@ def emit_kernel(
     body = Block()
     for place, tree in enumerate(kernel.body):
         function.slices = kernel.slices[place] if kernel.sliced else 0
-        emit_alone(function, place, body)
+        emit_around(function, place, body)
         emit_tree(tree, function, body, visits=visits_of(function, place))
     emit_ends(function, body)
     blocks = prologue(function)
@@ -162,7 +164,7 @@ def emit_tree(
 ) -> None:
     """Write a loop with its body, or a leaf, where it is needed; ``held`` are tests around it.
 
-    A loop tells of the ``visits`` of walks, a leaf of its round.
+    Loops and leaves tell of the ``visits`` of walks, products of rounds.
     """
     guard = untested(guard_of(tree, function.plan.guards), held)
     if guard == ALWAYS:
@@ -180,13 +182,21 @@ def _emit_tree(
             end = function.plan.ends.get(tree)
             part = (PART, PARTS) if span is function.along else None
             head = bounds(span, reverse, function.dims, part)
+            emit_alone(function, visits, out)
             with out.loop(function.dims[span.dim], *head), function.block():
                 start = head[0] if len(head) > 1 else Constant(0)
                 emit_blocks(function, visits, start, out)
                 for place, inner in enumerate(body):
                     if end and end.place == place:
                         emit_end(end, tree, function, out)
-                    emit_tree(inner, function, out, held, rounds_of(visits, place))
+                    emit_tree(inner, function, out, held, visits_inside(visits, place))
+        case _:
+            emit_alone(function, visits, out)
+            _emit_leaf(tree, function, out, visits)
+
+
+def _emit_leaf(tree: Leaf, function: Function, out: Block, visits: Visits) -> None:
+    match tree:
         case Nest():
             emit_nest(tree, function, out)
         case Contraction():

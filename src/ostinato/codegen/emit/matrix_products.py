@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ostinato.codegen.emit.arrivals import Visits, emit_round, round_steps
+from ostinato.codegen.emit.arrivals import Visits, emit_rounds, round_steps
 from ostinato.codegen.emit.function import ARENA, Body, Function, Names, identifier
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.nest import extent
@@ -28,7 +28,6 @@ from ostinato.codegen.loops.matmul_spec import Expr as StepExpr
 from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Size, Step
 from ostinato.codegen.loops.statements import Block, Definition
 from ostinato.codegen.planning.rounds import round_of
-from ostinato.codegen.planning.walks import Visit, Walk
 from ostinato.codegen.systems.masked_sums import factors, mask_of
 from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
 
@@ -40,13 +39,13 @@ def emit_contraction(
 ) -> None:
     """Write a product and its epilogues as one call, inside loops over the outer axes.
 
-    What makes a round through a history is one call for each of its blocks.
+    What makes a round through histories is one call for each of their blocks.
     """
     product = _Product(leaf, function)
     if rounds:
-        product.write_round(rounds[0], out)
+        product.write_rounds(rounds, out)
     else:
-        product.write(out)
+        product.write(out, ())
 
 
 @dataclass
@@ -65,8 +64,9 @@ class _Product:
         self.result = self.function.statement(self.leaf.statement)
         self.zero = {a.index: expr(0) for a in self.leaf.inner}  # where the product begins
 
-    def write(self, out: Block) -> None:
-        summed = self._summed()
+    def write(self, out: Block, rounds: Visits) -> None:
+        """Write a call inside its loops, of which the first may go through histories."""
+        summed = () if rounds else self._summed()
         outer = [a for a in self.leaf.outer if a not in summed]
         spec = self.spec(summed)
         name, names = self._define(spec), self.function.dims
@@ -76,24 +76,32 @@ class _Product:
             for axis in outer:
                 size = expression(axis.size, names)
                 loops.enter_context(out.loop(names[axis.index], size))
+                if rounds and axis is outer[0]:
+                    emit_rounds(self.function, rounds, Name(names[axis.index]), out)
             self._prefetch(spec, out)
             out.do(call(name, ARENA, Tuple(tuple(self.offsets)), Tuple(sizes)))
 
-    def write_round(self, of: tuple[Walk, int, Visit], out: Block) -> None:
-        """Write the calls for the blocks of a history, one after the other."""
-        walk, function = of[0], self.function
-        found = round_of(function.plan, self.leaf, walk.tensor)
+    def write_rounds(self, of: Visits, out: Block) -> None:
+        """Write the calls for the blocks of histories, one after the other."""
+        function = self.function
+        found = round_of(function.plan, self.leaf, of[0][0].tensor)
         assert found is not None, f"{self.leaf.statement} makes no round"
+        if found.way == "outer":
+            self.write(out, of)
+            return
         spec, first = self.spec(), Name(function.names.fresh(f"first_{found.axis.index.name}"))
         if found.sums:
             spec = self._resumed(spec, found.sums)
         size = expression(self.sizes[found.way], function.dims)
-        each, least = round_steps(function, walk), call("max", size, 1)
+        each, least = round_steps(function, of), call("max", size, 1)
         out.extend(self.body.hoisted)
-        with out.loop(first.id, 0, least, each), function.block():
-            emit_round(function, of, first, out)
+        before, begin = expression(found.first, function.dims), function.names.fresh("begin")
+        low = binary("-", 0, binary("%", before, each))  # blocks begin where those of steps do
+        with out.loop(first.id, low, least, each), function.block():
+            at = out.let(begin, call("max", first, 0))
+            emit_rounds(function, of, at, out)
             behind = binary("+", first, each)
-            given = {found.way: binary("-", call("min", behind, size), first), RESUMED: first}
+            given = {found.way: binary("-", call("min", behind, size), at), RESUMED: at}
             if not found.sums:
                 self._call(spec, given, out)
                 return

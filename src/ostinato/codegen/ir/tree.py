@@ -193,6 +193,11 @@ class Kernel:
     streams: tuple[int, ...] = ()
 
     @property
+    def is_divided(self) -> bool:
+        """Whether workers share out what is done at a step, or the steps."""
+        return self.sliced or self.along is not None
+
+    @property
     def is_shared(self) -> bool:
         """Whether more than one worker runs it."""
         return self.parallel is not None or self.sliced

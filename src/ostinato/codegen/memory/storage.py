@@ -70,6 +70,11 @@ class Storage(_Laid):
         return self.shares or self.tensor
 
     @property
+    def is_long(self) -> bool:
+        """Whether all points of a dim are kept."""
+        return any(slot.kind == "full" for slot in self.slots)
+
+    @property
     def shape(self) -> tuple[Expr, ...]:
         """The stored extents, outermost first."""
         return (*(s.extent for s in self.slots), *(a.pad for a in self.axes))

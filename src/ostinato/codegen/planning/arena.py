@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -162,29 +162,48 @@ def _in_two(
     The largest histories lie in a file.
 
     A byte of any history is written once and read back once, so the largest ones leave first: that
-    are the fewest places to move to and fro. If histories are not enough, all of them leave. What
-    the others leave of the memory is room for the steps that are in use.
+    are the fewest places to move to and fro. If that is never enough, as many leave as take the
+    least memory: of small ones the steps in use take more than they do. What the others leave of
+    the memory is room for the steps that are in use. What kernels touch in no order comes as a
+    whole, or if that leaves no room, without a plan.
     """
     histories = _histories(movable.plan)
     leaving = sorted((b for b in blocks if b.name in histories), key=lambda b: (-b.size, b.name))
-    staying, gone = list(blocks), list[_Block]()
-    offsets, end = packed(staying, _lower_bound(staying))
-    room = 0
-    while end + room > most and leaving:
-        gone.append(leaving.pop(0))
-        staying.remove(gone[-1])
-        bound, room = _lower_bound(staying), movable.least_bytes({b.name for b in gone})
-        if bound + room <= most or not leaving:
-            offsets, end = packed(staying, bound)
+    tried = [(_lower_bound(blocks), 0)]
+    for is_planned in (True, False):
+        for count in range(1, len(leaving) + 1):
+            gone = {b.name for b in leaving[:count]}
+            bound = _lower_bound([b for b in blocks if b.name not in gone])
+            least = bound + movable.least_bytes(gone, is_planned=is_planned)
+            tried.append((least, count))
+            if least <= most:
+                made = _split(movable, blocks, gone, most, is_planned)
+                if made[1] + made[4].room_bytes <= most:
+                    return made
+    count = min(tried)[1]
+    return _split(movable, blocks, {b.name for b in leaving[:count]}, most, False)
+
+
+def _split(
+    movable: Movable,
+    blocks: Sequence[_Block],
+    names: Collection[str],
+    most: int,
+    is_planned: bool,
+) -> tuple[dict[str, int], int, int, int, Moves]:
+    """What `_in_two` returns, if some blocks lie in a file."""
+    staying = [b for b in blocks if b.name not in names]
+    gone, bound = [b for b in blocks if b.name in names], _lower_bound(staying)
+    offsets, end = packed(staying, bound)
     behind = -(-end // MAPPED) * MAPPED
     moved, more = packed(gone, _lower_bound(gone))
-    bound, moves = _lower_bound(staying), movable.moves({b.name for b in gone}, most - end)
+    moves = movable.moves(names, most - end, is_planned=is_planned)
     return offsets | {n: behind + at for n, at in moved.items()}, end, behind + more, bound, moves
 
 
 def _histories(plan: Plan) -> frozenset[str]:
-    """The blocks that keep more than one step of a value; those of the workers are one block."""
-    long = [s for s in plan.storage.values() if any(slot.kind != "one" for slot in s.slots)]
+    """The blocks that keep all steps of a value; those of the workers are one block."""
+    long = [s for s in plan.storage.values() if s.is_long]
     return frozenset("" if s.place == "local" else s.owner for s in long)
 
 

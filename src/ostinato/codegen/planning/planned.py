@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.ir.system import Load, Statement
@@ -17,6 +18,7 @@ from ostinato.pdg.index import Dim, Expr
 if TYPE_CHECKING:
     from ostinato.codegen.planning.kernel_partition import Access
     from ostinato.codegen.planning.liveness import Life
+    from ostinato.codegen.planning.visits import Walks
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +81,10 @@ class Plan:
     def keeps_parts(self) -> bool:
         """Whether rows of numbers are folded in lanes."""
         return self.target.keeps_parts and not self.exact
+
+    @cached_property
+    def walks(self) -> Walks:
+        """What kernels pass through step by step; a stored plan that spills has it with it."""
+        from ostinato.codegen.planning.walks import walks  # needs integer sets
+
+        return walks(self)

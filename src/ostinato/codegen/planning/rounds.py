@@ -1,8 +1,9 @@
-"""Rounds: products that go through a history from its first step on, at every step of a loop.
+"""Rounds: products that go through steps of a history in order, at every step of a loop or once.
 
 Attention of a decoder reads all keys and values so far. A product that does so is computed block by
 block: its results are taken apart, or its sums are kept from one block to the next one in the place
-of a tensor that it stores at the end. Each sum adds up the same terms in the same order.
+of a tensor that it stores at the end. Each sum adds up the same terms in the same order. A loop
+around a product may go through a history, too.
 """
 
 from __future__ import annotations
@@ -13,30 +14,30 @@ from typing import Literal
 
 from ostinato.codegen.ir.system import Axis, Load, loads
 from ostinato.codegen.ir.tree import Contraction, Leaf, computed
-from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.systems.masked_sums import factors, mask_of
-from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import dims_of, expr
+from ostinato.pdg.index import Expr, dims_of, expr
 
-Way = Literal["m", "n", "k"]
+Way = Literal["m", "n", "k", "outer"]
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
     """The axis of a product along which it goes through a history.
 
-    If that is ``k``, the sums of blocks before are in the place of the tensor ``sums``.
+    It begins at the step ``first`` of these that are read. If the axis is ``k``, the sums of blocks
+    before are in the place of the tensor ``sums``.
     """
 
     way: Way
     axis: Axis
+    first: Expr
     sums: str = ""
 
 
 def round_of(plan: Plan, leaf: Leaf, tensor: str) -> Round | None:
-    """The round of a leaf through a history, if it goes through this one and no other."""
-    if not isinstance(leaf, Contraction) or guard_of(leaf, plan.guards) != ALWAYS:
+    """The round of a leaf through a history, if it goes through all others in step with it."""
+    if not isinstance(leaf, Contraction):
         return None
     result = plan.statements[leaf.statement]
     if mask_of(result) is not None or {result.name} & {*plan.living, *plan.begun}:
@@ -46,23 +47,29 @@ def round_of(plan: Plan, leaf: Leaf, tensor: str) -> Round | None:
     found = [x for x in factors(result) if plan.storage[x.tensor].owner == tensor]
     if owners.count(tensor) != 1 or len(found) != 1:
         return None
-    ways: tuple[tuple[Way, Axis | None], ...] = (("m", leaf.m), ("n", leaf.n), ("k", leaf.k))
+    ways: list[tuple[Way, Axis | None]] = [("m", leaf.m), ("n", leaf.n), ("k", leaf.k)]
+    ways += [("outer", leaf.outer[0])] if leaf.outer else []
     for way, axis in ways:
-        if axis is not None and _goes_along(plan, leaf, found[0], axis):
+        first = None if axis is None else _first(plan, leaf, found[0], axis)
+        if axis is not None and first is not None:
             sums = _sums(plan, leaf) if way == "k" else ""
-            return None if sums is None else Round(way, axis, sums)
+            return None if sums is None else Round(way, axis, first, sums)
     return None
 
 
-def _goes_along(plan: Plan, leaf: Contraction, history: Load, axis: Axis) -> bool:
-    """Whether an axis is the position in a history, and in no other one."""
+def _first(plan: Plan, leaf: Contraction, history: Load, axis: Axis) -> Expr | None:
+    """Where the steps begin, if an axis goes through them in all histories, and no other does."""
     if axis.pad.is_const or history.clamp or history.picks:
-        return False
+        return None
     if sum(axis.index in dims_of(e) for e in (*history.dims, *history.axes)) != 1:
-        return False
-    others = (x for x in _loads(plan, leaf) if x is not history)
-    is_alone = all(axis.index not in dims_of(e) for x in others for e in x.dims)
-    return is_alone and expr(axis.index) in history.dims
+        return None
+    across = {a.index for a in (*leaf.inner, *leaf.outer) if a is not axis}
+    at = [e for x in _loads(plan, leaf) for e in x.dims]
+    firsts = {e - expr(axis.index) for e in at if axis.index in dims_of(e)}
+    if len(firsts) != 1 or any(across & dims_of(e) for e in at):
+        return None
+    (first,) = firsts
+    return None if axis.index in dims_of(first) else first
 
 
 def _loads(plan: Plan, leaf: Contraction) -> Iterator[Load]:

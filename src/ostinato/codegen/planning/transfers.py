@@ -14,14 +14,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import groupby, takewhile
+from itertools import groupby, islice
 from typing import Literal, NamedTuple
 
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.walks import Visit, Walk, walks
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, product
+from ostinato.codegen.planning.visits import Visit, Walk
+from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, product
 
 MOST_BYTES = 1 << 20  # of a block: a larger one takes no less time for each byte
 PARTS = 8  # blocks in the room of what steps go through again and again: all but a few stay there
@@ -44,25 +44,41 @@ class Transfer(NamedTuple):
 
 
 class Room(NamedTuple):
-    """So many steps are in blocks of ``block_steps``, of which ``blocks`` have room at once."""
+    """So many steps are in blocks of ``block_steps``, of which ``blocks`` have room at once.
+
+    A block has so many ``rows``, each so many bytes behind the one before.
+    """
 
     steps: int
     step_bytes: int
     block_steps: int
     blocks: int
+    rows: int = 1
+    row_bytes: int = 0
 
     @property
     def bytes(self) -> int:
         """What takes memory at once."""
-        return min(self.blocks * self.block_steps, self.steps) * self.step_bytes
+        return self.rows * min(self.blocks * self.block_steps, self.steps) * self.step_bytes
+
+
+class Pass(NamedTuple):
+    """One time that a visit is done: its steps in order, and at each what each round goes through.
+
+    That are the steps from one on to the one before another.
+    """
+
+    visit: int
+    steps: range
+    rounds: tuple[tuple[tuple[int, int], ...], ...] = ()
 
 
 class Passage(NamedTuple):
     """A walk at some extents, in one call of its kernel, or `around` calls in a loop of the driver.
 
-    ``copies`` walks run at once, each with a history and room of its own. ``visits`` are trees of
-    the kernel's body by their place, each with its first step and how many there are, none for a
-    round; ``points`` are visits by number and the blocks that they arrive at.
+    ``copies`` walks run at once, each with room of its own. ``visits`` are in trees of the kernel's
+    body by their place, each with its number of steps, none for a round; ``points`` are visits by
+    number and the blocks that they arrive at.
     """
 
     walk: int
@@ -70,10 +86,13 @@ class Passage(NamedTuple):
     tensor: str
     copies: int
     room: Room
-    visits: tuple[tuple[int, int, int], ...]
+    visits: tuple[tuple[int, int], ...]
     points: Points
     transfers: tuple[Transfer, ...]
     around: int = 0
+    slot: int = 0
+    rows: int = 1
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,27 +133,30 @@ class Movable:
 
     @cached_property
     def _walks(self) -> tuple[tuple[Walk, ...], frozenset[str]]:
-        found, others = walks(self.plan)
+        found, others = self.plan.walks
         return tuple(s for s in found if s.tensor not in self.apart), others | self.apart
 
-    def least_bytes(self, gone: Collection[str]) -> int:
+    def least_bytes(self, gone: Collection[str], *, is_planned: bool) -> int:
         """The memory that blocks of the arena take at least if they lie in a file."""
-        return self.moves(gone, 0).room_bytes
+        return self.moves(gone, 0, is_planned=is_planned).room_bytes
 
-    def moves(self, gone: Collection[str], room_bytes: int) -> Moves:
+    def moves(self, gone: Collection[str], room_bytes: int, *, is_planned: bool) -> Moves:
         """The transfers of blocks of the arena that lie in a file.
 
         They take so many bytes of memory, or as few as possible if that is more. A history is
-        moved without a plan if a kernel arrives at too many blocks of it.
+        moved without a plan if a kernel arrives at too many blocks of it. If not all ``is_planned``
+        that has to be, so is what would come as a whole.
         """
         inside, many = {*self._tensors(gone)}, set[str]()
-        rooms = self._rooms(inside, room_bytes - self._rest(inside))
+        if not is_planned:
+            many |= {s.tensor for s in self._walks[0] if s.whole and s.tensor in inside}
+        rooms = self._rooms(inside - many, room_bytes - self._rest(inside))
         while more := {s.tensor for s, room in rooms if self._count(s, room) > MOST_POINTS}:
             many |= more
             rooms = self._rooms(inside - many, room_bytes - self._rest(inside))
         taken = dict.fromkeys((_turn(s) for s, _ in rooms), 0)
         for s, room in rooms:
-            taken[_turn(s)] += self._copies(s) * (room.bytes + self._apart)
+            taken[_turn(s)] += self._bytes(s, room)
         unplanned = tuple(sorted((self._walks[1] | many) & inside))
         found = partial(self._passages, rooms)
         link_ns = self.plan.target.link_ns
@@ -146,36 +168,34 @@ class Movable:
     def _rooms(self, moved: Collection[str], room_bytes: int) -> list[tuple[Walk, Room]]:
         """The walks of some histories, and the room of each in so many bytes for each kernel."""
         found = [s for s in self._walks[0] if s.tensor in moved and self._steps(s)]
-        copies = {ALWAYS: 0} | dict.fromkeys(map(_turn, found), 0)
-        for s in found:
-            copies[_turn(s)] += self._copies(s)
-        always = copies.pop(ALWAYS)
-        copies = {turn: n + always for turn, n in copies.items()}
-        copies[ALWAYS] = max(copies.values(), default=always)
-        share = {k: max(0, room_bytes) // n - self._apart for k, n in copies.items() if n}
-        return [(s, self._room(s, max(0, share[_turn(s)]))) for s in found]
+        least = {s.number: self._bytes(s, self._room(s, 0)) for s in found}
+        always = [s for s in found if _turn(s) == ALWAYS]
+        shares: dict[int, int] = {}
+        for turn in dict.fromkeys(map(_turn, found)):
+            own = [s for s in found if _turn(s) == turn != ALWAYS]
+            needs = [(least[s.number], self._pieces(s)) for s in (*own, *always)]
+            shares[turn] = _share(needs, room_bytes) - self._apart
+        shares[ALWAYS] = min(shares.values(), default=0)
+        return [(s, self._room(s, max(0, shares[_turn(s)]))) for s in found]
 
     @property
     def _apart(self) -> int:
         """The pages at both ends of what is in memory."""
         return 2 * self.plan.target.page_bytes
 
-    def _count(self, walk: Walk, room: Room) -> int:
-        """The points of a walk, or more."""
-        blocks, spans = -(-room.steps // room.block_steps), self._spans(walk, room)
-        count, steps = 1, 0
-        for visit, span in zip(walk.visits, spans, strict=True):
-            steps = steps if visit.is_round else len(span)
-            count += steps * blocks if visit.is_round else blocks
-        return count
+    def _bytes(self, walk: Walk, room: Room) -> int:
+        """What a walk takes in memory, in all its calls at once."""
+        return self._copies(walk) * (room.bytes + room.rows * self._apart)
 
     def _again_bytes(self, walk: Walk, room: Room) -> int:
-        """What rounds bring back to memory: all that has no room, at some of the steps."""
-        spans, total = self._spans(walk, room), 0
-        some = [span[:: max(1, len(span) // SAMPLES)] for span in spans]
-        for span, ends in zip(spans, self._ends(walk, some), strict=True):
-            missed = (max(0, min(e, room.steps) * room.step_bytes - room.bytes) for e in ends)
-            total += len(span) * sum(missed) // max(1, len(ends))
+        """What comes back again: what rounds go through and has no room, at some of the steps."""
+        total, step_bytes = 0, room.rows * room.step_bytes
+        for each in self._passes(walk, room) or ():
+            for goes in each.rounds:
+                some = goes[:: max(1, len(goes) // SAMPLES)]
+                gone = ((min(end, room.steps) - first) * step_bytes for first, end in some)
+                missed = sum(max(0, size - room.bytes) for size in gone)
+                total += len(goes) * missed // max(1, len(some))
         return self._copies(walk) * total
 
     def _passages(self, rooms: Sequence[tuple[Walk, Room]]) -> tuple[Passage, ...]:
@@ -191,24 +211,36 @@ class Movable:
     def _rest(self, inside: Collection[str]) -> int:
         """What workers keep beside their histories: it is used all the time."""
         own = (self.plan.storage[n] for n in inside)
-        few = [s for s in own if all(slot.kind == "one" for slot in s.slots)]
+        few = [s for s in own if not s.is_long]
         return self.workers * sum(self.sizes[s.tensor] for s in few if s.place == "local")
 
     def _copies(self, walk: Walk) -> int:
-        return self.workers if self.plan.kernels[walk.kernel].parallel else 1
+        kernel = self.plan.kernels[walk.kernel]
+        return self.workers if kernel.parallel or kernel.is_divided else 1
+
+    def _pieces(self, walk: Walk) -> int:
+        """The parts of memory in which blocks of a walk lie."""
+        if walk.whole:
+            return self._copies(walk)
+        return self._copies(walk) * max(1, self._value(walk.rows))
 
     def _steps(self, walk: Walk) -> int:
+        if walk.whole:
+            return 1
         return max(0, self._value(self.plan.storage[walk.tensor].slots[walk.slot].extent))
 
-    def _value(self, of: Expr) -> int:
+    def _value(self, of: Expr, env: Mapping[Dim | Extent, int] | None = None) -> int:
         point: dict[Dim | Extent, int] = {Extent(n): k for n, k in self.extents.items()}
+        point.update(env or {})
         return evaluate(of, point)
 
     def _room(self, walk: Walk, share: int) -> Room:
-        """The blocks of a walk that has so many bytes of memory.
+        """The blocks of a walk of which each row has so many bytes of memory.
 
         With rounds they are smaller, so that most stay; not so small that a call has many points.
         """
+        if walk.whole:
+            return self._all_of(walk)
         least = least_room(walk.visits)
         has_rounds = any(v.is_round for v in walk.visits)
         most = max(least, PARTS) if has_rounds else least
@@ -216,62 +248,113 @@ class Movable:
         few = (room for room in rooms if self._count(walk, room) <= MOST_POINTS)
         return next(few, self._parted(walk, share, least))
 
+    def _all_of(self, walk: Walk) -> Room:
+        """One block of all rows of a walk."""
+        s, rows = self.plan.storage[walk.tensor], max(1, self._value(walk.rows))
+        row_bytes = self._value(product(s.shape[walk.slot + 1 :])) * ITEM_BYTES[s.dtype]
+        return Room(1, max(1, rows * row_bytes), 1, 1)
+
     def _parted(self, walk: Walk, share: int, parts: int) -> Room:
-        """The blocks of a walk, of which so many take its bytes of memory."""
+        """The blocks of a walk, of which so many take its bytes of memory.
+
+        Blocks of rounds have a power of two of steps, as a product may go through two histories.
+        """
         s, steps, page = self.plan.storage[walk.tensor], self._steps(walk), self._page
         step_bytes = max(1, self._value(product(s.shape[walk.slot + 1 :]))) * ITEM_BYTES[s.dtype]
         least = least_room(walk.visits)
         few = max([-(-page // step_bytes), *(max(v.back, v.ahead) for v in walk.visits)])
         most = max(few, MOST_BYTES // step_bytes)
-        count = min(most, max(few, share // (parts * step_bytes)), steps)
+        count = min(most, max(few, share // (parts * step_bytes)))
+        if any(v.is_round for v in walk.visits):
+            count = max(1 << (count.bit_length() - 1), 1 << (few - 1).bit_length())
+        count = min(count, steps)
         blocks = min(-(-steps // count), max(least, share // (count * step_bytes)))
-        return Room(steps, step_bytes, count, blocks)
+        rows = max(1, self._value(walk.rows))
+        row_bytes = self._value(product(s.shape[walk.apart + 1 :])) * ITEM_BYTES[s.dtype]
+        return Room(steps, step_bytes, count, blocks, rows, row_bytes)
+
+    def _count(self, walk: Walk, room: Room) -> int:
+        """The points of a walk, or more."""
+        passes, blocks = self._passes(walk, room), -(-room.steps // room.block_steps)
+        if passes is None:
+            return MOST_POINTS + 1
+        return 1 + sum(blocks * (1 + sum(map(len, each.rounds))) for each in passes)
+
+    def _passes(self, walk: Walk, room: Room) -> tuple[Pass, ...] | None:
+        """What a call does, one after the other; None if that is too much."""
+        key = walk.number, room.steps
+        if key not in self._known:
+            done = self._done(walk, (*enumerate(walk.visits),), {}, room)
+            made = (*islice(done, MOST_POINTS + 1),)
+            self._known[key] = made if len(made) <= MOST_POINTS else None
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int], tuple[Pass, ...] | None]:
+        return {}
+
+    def _done(
+        self,
+        walk: Walk,
+        visits: Sequence[tuple[int, Visit]],
+        env: Mapping[Dim | Extent, int],
+        room: Room,
+        depth: int = 0,
+    ) -> Iterator[Pass]:
+        """The passes of visits that are in the same turns, as many as ``depth`` says."""
+        for _, group in groupby(visits, lambda kv: 0 if walk.around else _child(kv[1], depth)):
+            alike = [*group]
+            first = alike[0][1]
+            if len(first.turns) > depth:
+                turn = first.turns[depth]
+                for value in self._turns(walk, turn, env):
+                    yield from self._done(walk, alike, {**env, turn.dim: value}, room, depth + 1)
+                continue
+            rounds = [v for _, v in alike[1:]]
+            steps = self._span(first, room.steps, env)
+            at = [{**env, first.span.dim: t} for t in steps]
+            goes = (
+                tuple((self._value(v.span.lo, e), self._value(v.span.hi, e)) for e in at)
+                for v in rounds
+            )
+            yield Pass(alike[0][0], steps, tuple(goes))
+
+    def _turns(self, walk: Walk, turn: Span, env: Mapping[Dim | Extent, int]) -> range:
+        """The values of a turn, of the tile that has most of them."""
+        low, parallel = self._value(turn.lo, env), self.plan.kernels[walk.kernel].parallel
+        if parallel is None or parallel.dim not in dims_of(turn.hi):
+            return range(low, self._value(turn.hi, env))
+        tiles = range(self._value(parallel.lo), self._value(parallel.hi))
+        ends = (self._value(turn.hi, {**env, parallel.dim: k}) for k in tiles)
+        return range(low, max(ends, default=low))
 
     def _passage(
         self, walk: Walk, room: Room, known: dict[object, tuple[Points, tuple[Transfer, ...]]]
     ) -> Passage:
         """The transfers of a walk; those that are alike are found once."""
-        spans = self._spans(walk, room)
-        ends = self._ends(walk, spans)
+        passes = self._passes(walk, room)
+        assert passes is not None, f"{walk.tensor} is moved without a plan"
         is_kept = self.plan.storage[walk.tensor].place != "local"
-        alike = tuple(replace(v, place=0, span=_ANY) for v in walk.visits)
-        of = alike, (*spans,), ends, room, is_kept
+        alike = tuple(replace(v, place=0, span=_ANY, turns=(), inside=()) for v in walk.visits)
+        of = alike, passes, room, is_kept
         if of not in known:
-            known[of] = transferred(alike, spans, room, is_kept, ends)
-        visits = tuple(
-            (0 if walk.around else v.place, span[0] if span else 0, 0 if v.is_round else len(span))
-            for v, span in zip(walk.visits, spans, strict=True)
-        )
+            known[of] = transferred(alike, passes, room, is_kept)
+        steps = [0] * len(walk.visits)
+        for each in passes:
+            steps[each.visit] += len(each.steps)
+        places = (0 if walk.around else v.place for v in walk.visits)
         about = walk.number, walk.kernel, walk.tensor, self._copies(walk)
-        around = len(spans[0]) if walk.around else 0
-        return Passage(*about, room, visits, *known[of], around)
-
-    def _spans(self, walk: Walk, room: Room) -> list[range]:
-        """The steps of each visit, and those at which each round is made."""
-        spans = list[range]()
-        for visit in walk.visits:
-            spans.append(spans[-1] if visit.is_round else self._span(visit, room.steps))
-        return spans
-
-    def _ends(self, walk: Walk, spans: Sequence[range]) -> tuple[tuple[int, ...], ...]:
-        """How far each round goes at each of these steps; nothing for other visits."""
-        found, dim = list[tuple[int, ...]](), None
-        point: dict[Dim | Extent, int] = {Extent(n): k for n, k in self.extents.items()}
-        for visit, span in zip(walk.visits, spans, strict=True):
-            if not visit.is_round:
-                dim = visit.span.dim
-            hi = visit.span.hi
-            steps = (evaluate(hi, {**point, dim: t}) for t in span) if dim else iter(())
-            found.append(tuple(steps) if visit.is_round else ())
-        return tuple(found)
+        around = sum(len(each.steps) for each in passes) if walk.around else 0
+        visits, rows = tuple(zip(places, steps, strict=True)), max(1, self._value(walk.rows))
+        return Passage(*about, room, visits, *known[of], around, walk.slot, rows, walk.whole)
 
     @property
     def _page(self) -> int:
         return self.plan.target.page_bytes
 
-    def _span(self, visit: Visit, steps: int) -> range:
+    def _span(self, visit: Visit, steps: int, env: Mapping[Dim | Extent, int]) -> range:
         """The steps of a visit, in order."""
-        lo, hi = self._value(visit.span.lo), self._value(visit.span.hi)
+        lo, hi = self._value(visit.span.lo, env), self._value(visit.span.hi, env)
         if visit.near:
             lo, hi = (min(max(0, k), steps) for k in (lo, hi))
         return range(hi - 1, lo - 1, -1) if visit.reverse else range(lo, hi)
@@ -282,6 +365,21 @@ def _turn(walk: Walk) -> int:
     return walk.kernel if walk.around is None else ALWAYS
 
 
+def _share(needs: Sequence[tuple[int, int]], all_bytes: int) -> int:
+    """What each piece of memory has of some bytes, where some need more for so many pieces."""
+    rest, pieces = all_bytes, sum(n for _, n in needs)
+    for least, n in sorted(needs, key=lambda need: -need[0] / need[1]):
+        if least * pieces <= rest * n:
+            break
+        rest, pieces = rest - least, pieces - n
+    return max(0, rest) // max(1, pieces)
+
+
+def _child(visit: Visit, depth: int) -> int:
+    """The place of a visit in the kernel, or in the body of so many loops that are turns."""
+    return visit.inside[depth - 1] if depth else visit.place
+
+
 def least_room(visits: Sequence[Visit]) -> int:
     """The blocks around a step, that of a round, and one that moves meanwhile."""
     near = max((1 + (v.back > 0) + (v.ahead > 0) for v in visits if v.near), default=0)
@@ -289,18 +387,13 @@ def least_room(visits: Sequence[Visit]) -> int:
 
 
 def transferred(
-    visits: Sequence[Visit],
-    spans: Sequence[range],
-    room: Room,
-    is_kept: bool,
-    ends: Sequence[Sequence[int]] = (),
+    visits: Sequence[Visit], passes: Sequence[Pass], room: Room, is_kept: bool
 ) -> tuple[Points, tuple[Transfer, ...]]:
     """The points of a walk, and its transfers in the order in which they are issued.
 
-    What ``is_kept`` goes to the file at the end, as other kernels may read it. ``ends`` say how far
-    rounds go at each step.
+    What ``is_kept`` goes to the file at the end, as other kernels may read it.
     """
-    touched = list(_touched(visits, spans, room, ends))
+    touched = list(_touched(visits, passes, room))
     points, near = [(k, block) for k, block, _ in touched], [blocks for _, _, blocks in touched]
     uses: dict[int, list[int]] = {}
     for p, blocks in enumerate(near):
@@ -337,30 +430,28 @@ def transferred(
 
 
 def _touched(
-    visits: Sequence[Visit],
-    spans: Sequence[range],
-    room: Room,
-    ends: Sequence[Sequence[int]],
+    visits: Sequence[Visit], passes: Sequence[Pass], room: Room
 ) -> Iterator[tuple[int, int, Sequence[int]]]:
     """The visit of each point, the block that it arrives at, and the blocks that are touched."""
-    for k, (visit, span) in enumerate(zip(visits, spans, strict=True)):
-        if visit.is_round:
-            continue
-        rounds = [*takewhile(lambda j: visits[j].is_round, range(k + 1, len(visits)))]
+    for k, span, rounds in passes:
+        visit = visits[k]
         steps = groupby(enumerate(span), lambda at: at[1] // room.block_steps)
         for block, inside in steps if rounds else ((t, ()) for t in _blocks(span, room)):
             near = (*_near(visit, span, block, room),) if visit.near else ()
             if visit.near:
                 yield k, block, near
             for at, _ in inside:
-                for j in rounds:
-                    for b in range(-(-min(ends[j][at], room.steps) // room.block_steps)):
-                        yield j, b, near if b in near else (*near, b)
+                for j, goes in enumerate(rounds):
+                    first, end = goes[at][0], min(goes[at][1], room.steps)
+                    for b in _blocks(range(first, end), room):
+                        yield k + 1 + j, b, near if b in near else (*near, b)
 
 
 def _blocks(span: range, room: Room) -> Iterator[int]:
     """The blocks that some steps lie in, in order."""
-    yield from dict.fromkeys(t // room.block_steps for t in span)
+    if span:
+        first, last, by = span[0] // room.block_steps, span[-1] // room.block_steps, span.step
+        yield from range(first, last + by, by)
 
 
 def _near(visit: Visit, span: range, block: int, room: Room) -> range:

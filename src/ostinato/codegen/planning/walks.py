@@ -1,95 +1,70 @@
-"""Histories that a kernel passes through step by step: what can be moved while it goes on.
+"""Finds the walks of a plan: what passes through a history, and in which order (see `visits`).
 
-A *walk* is a history that every loop of one kernel reads and writes near the step that it is at, or
-goes through from the first step on, at each of its own steps (`ostinato.codegen.planning.rounds`).
-Only the steps around it need to be in memory; the others may wait in a file. A walk is done in one
-call of a kernel, or in all calls of a loop of the driver.
+Every access to a history is near the step that a loop is at, goes through steps in order, or is one
+step of a leaf. How far it is from the step of a loop integer sets say where it does not show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ostinato.codegen.ir.system import loads
 from ostinato.codegen.ir.tree import (
     Call,
     DriverLoop,
     Fill,
     Kernel,
     Leaf,
+    Loop,
     Path,
     Span,
     Step,
     computed,
     leaves,
 )
+from ostinato.codegen.ir.values import guarded_loads
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.rounds import round_of
+from ostinato.codegen.planning.visits import ONCE, ONE, Visit, Walk, Walks
+from ostinato.pdg import isl
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
 from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.intervals import Interval, interval, is_quasi_affine
 
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """A tree of a kernel's body that passes through a history once.
-
-    ``place`` is its number in the body. A loop touches at step ``t`` the steps from ``t - back`` to
-    ``t + ahead``; a ``span`` of one step without a loop is that step alone. What it ``fills`` it
-    writes before it reads it, and it reads nothing that it has not written yet. A loop that is not
-    ``near`` touches nothing by itself: rounds do.
-
-    A round is a visit of its own, behind that of the loop: at every step of this one, the ``leaf``
-    of its body with this number goes through the ``span``.
-    """
-
-    place: int
-    span: Span
-    reverse: bool
-    back: int
-    ahead: int
-    writes: bool
-    fills: bool
-    is_loop: bool = True
-    near: bool = True
-    leaf: int = -1
-
-    @property
-    def is_round(self) -> bool:
-        return self.leaf >= 0
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """A history in one kernel: the slot of its steps, and what passes through it, in order.
-
-    ``outer`` are the indices of the slots before that one: they stand still in the kernel. With a
-    loop ``around`` its calls are one walk, of one visit with its rounds.
-    """
-
-    number: int
-    kernel: int
-    tensor: str
-    slot: int
-    outer: tuple[Expr, ...]
-    visits: tuple[Visit, ...]
-    around: DriverLoop | None = None
+MOST_ROWS = 1 << 12  # that are touched together: of more all are
 
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """A tensor is touched at an index of each slot, in a tree of the kernel's body."""
+    """A tensor is touched at an index of each slot, in a tree of the kernel's body.
 
-    place: int
+    ``places`` lead to the leaf. A read is done where ``when`` holds, for all values of indices in
+    their ``ranges``.
+    """
+
+    places: tuple[int, ...]
     path: Path
-    leaf: tuple[int, Leaf]  # with its place in the body of the loop around it
+    leaf: Leaf
     tensor: str
     dims: tuple[Expr, ...]
     writes: bool
+    when: Cond = ALWAYS
+    ranges: tuple[tuple[Dim, Expr], ...] = ()
 
 
-def walks(plan: Plan) -> tuple[tuple[Walk, ...], frozenset[str]]:
-    """The walks of a plan, and the histories that some kernel touches in another way."""
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """A history whose steps are those of a slot, in a part of a kernel."""
+
+    plan: Plan
+    kernel: Kernel
+    stored: Storage
+    slot: int
+
+
+def walks(plan: Plan) -> Walks:
+    """The walks of a plan."""
     found, others = list[Walk](), set[str]()
     filled = {plan.storage[n].owner for end in plan.ends.values() for n, _ in end.fills}
     loops = dict(_loops(plan.driver))
@@ -98,16 +73,18 @@ def walks(plan: Plan) -> tuple[tuple[Walk, ...], frozenset[str]]:
         for access in _accesses(plan, kernel):
             touched.setdefault(plan.storage[access.tensor].owner, []).append(access)
         for tensor, accesses in touched.items():
-            if all(slot.kind == "one" for slot in plan.storage[tensor].slots):
+            if not plan.storage[tensor].is_long:
                 continue
-            shared = kernel.sliced or kernel.along is not None or tensor in filled
             around = None if kernel.is_shared else _alone_in(plan, loops.get(number), tensor)
-            made = None if shared else _walk(plan, len(found), number, accesses, around)
-            if made is None:
-                others.add(tensor)
-            else:
+            about = plan, len(found), number, accesses
+            is_parted = tensor in filled or kernel.along is not None
+            made = None if is_parted else _walk(*about, around)
+            made = made or _whole(*about)
+            if made is not None:
                 found.append(made)
-    return tuple(found), frozenset(others)
+            else:
+                others.add(tensor)
+    return Walks(tuple(found), frozenset(others))
 
 
 def _loops(
@@ -132,19 +109,21 @@ def _alone_in(plan: Plan, loop: DriverLoop | None, tensor: str) -> DriverLoop | 
 def _accesses(plan: Plan, kernel: Kernel) -> Iterator[_Access]:
     """What the leaves of a kernel touch in memory, in order: a statement reads, then it writes."""
     for leaf, path, time in leaves(kernel.body):
-        place, inner = time[0], time[-1]
-        assert isinstance(place, int) and isinstance(inner, int), "a time has places at its ends"
-        at = place, path, (inner, leaf)
+        at = tuple(part for part in time if isinstance(part, int)), path, leaf
         for mask in (plan.ends[loop].mask for loop in path if loop in plan.ends):
             yield _Access(*at, mask, _own(plan, mask), False)
         for name in computed(leaf):
-            read = [x for _, value in plan.statements[name].clauses for x in loads(value)]
-            read += [plan.living[name]] if name in plan.living else []
-            for x in () if isinstance(leaf, Fill) else read:
+            statement = plan.statements[name]
+            sizes = tuple((axis.index, axis.size) for axis in statement.axes)
+            read = [] if isinstance(leaf, Fill) else [*guarded_loads(statement)]
+            if name in plan.living and read:
+                read.append((plan.living[name], ALWAYS))
+            for x, when in read:
                 if plan.storage[x.tensor].place != "register":
-                    yield _Access(*at, x.tensor, x.dims, False)
+                    picks = ((p.axis.index, p.axis.size) for p in x.picks)
+                    yield _Access(*at, x.tensor, x.dims, False, when, (*sizes, *picks))
             if plan.storage[name].place != "register":
-                yield _Access(*at, name, _own(plan, name), True)
+                yield _Access(*at, name, _own(plan, name), True, ALWAYS, sizes)
 
 
 def _own(plan: Plan, name: str) -> tuple[Expr, ...]:
@@ -163,41 +142,42 @@ def _walk(
     stored = plan.storage[plan.storage[accesses[0].tensor].owner]
     same = all(_is_like(plan.storage[a.tensor], stored) for a in accesses)
     writers = {k for k, a in enumerate(plan.accesses) if stored.tensor in a.writes}
+    is_only = writers == {kernel} and not plan.kernels[kernel].is_divided
     for slot in (k for k, each in enumerate(stored.slots) if same and each.kind == "full"):
-        outer, is_only = _outer(stored, slot, accesses[0]), writers == {kernel}
-        still = {d for e in outer for d in dims_of(e)} <= {*plan.kernels[kernel].outer}
-        if not still or any(_outer(stored, slot, a) != outer for a in accesses):
+        here = _Here(plan, plan.kernels[kernel], stored, slot)
+        stands = _standing(here, accesses)
+        if stands is None:
             continue
-        visits = _in_call(plan, stored, slot, accesses, is_only)
+        outer, apart, rows = stands
+        about = number, kernel, stored.tensor, slot, outer
+        visits = _in_call(here, accesses, is_only)
         if visits is not None:
-            return Walk(number, kernel, stored.tensor, slot, outer, tuple(visits))
+            return Walk(*about, tuple(visits), None, rows, apart)
         if around is not None and around.span.dim not in {d for e in outer for d in dims_of(e)}:
             loop = around.span, around.reverse
-            visits = _in_loop(plan, stored, slot, accesses, loop, is_only)
+            visits = _in_loop(here, accesses, loop, is_only)
             if visits is not None:
-                return Walk(number, kernel, stored.tensor, slot, outer, tuple(visits), around)
+                return Walk(*about, tuple(visits), around, rows, apart)
     return None
 
 
-def _in_call(
-    plan: Plan, stored: Storage, slot: int, accesses: Sequence[_Access], is_only: bool
-) -> list[Visit] | None:
-    """How the trees of a kernel pass through a history in one call."""
+def _whole(plan: Plan, number: int, kernel: int, accesses: Sequence[_Access]) -> Walk | None:
+    """The walk of a tensor of which each tree of a kernel may touch all rows of some steps."""
+    stored = plan.storage[plan.storage[accesses[0].tensor].owner]
+    if not all(_is_like(plan.storage[a.tensor], stored) for a in accesses):
+        return None
+    slot = next(k for k, each in enumerate(stored.slots) if each.kind != "one")
+    here = _Here(plan, plan.kernels[kernel], stored, slot)
+    first, rows = expr(0), stored.slots[slot].extent
+    if stored.slots[slot].kind == "full":
+        first, rows = _rows(here, accesses, slot)
     visits = list[Visit]()
-    for place in sorted({a.place for a in accesses}):
-        here = [a for a in accesses if a.place == place]
-        made = _visits(plan, stored, slot, here, is_only and not visits)
-        if made is None:
-            return None
-        visits.extend(made)
-    return visits
-
-
-def _outer(stored: Storage, slot: int, access: _Access) -> tuple[Expr, ...]:
-    """The indices before a slot."""
-    kinds = (stored.slots[k].kind for k in range(slot))
-    pairs = zip(kinds, access.dims, strict=False)
-    return tuple(expr(0) if kind == "one" else e for kind, e in pairs)
+    for place in sorted({a.places[0] for a in accesses}):
+        writes = any(a.writes for a in accesses if a.places[0] == place)
+        visits.append(Visit(place, ONCE, False, 0, 0, writes, False, is_loop=False))
+    outer = (*[expr(0)] * slot, first)
+    about = number, kernel, stored.tensor, slot, outer
+    return Walk(*about, tuple(visits), None, rows, slot, whole=True)
 
 
 def _is_like(s: Storage, stored: Storage) -> bool:
@@ -205,77 +185,178 @@ def _is_like(s: Storage, stored: Storage) -> bool:
     return (s.slots, s.shape, s.dtype) == (stored.slots, stored.shape, stored.dtype)
 
 
-def _visits(
-    plan: Plan, stored: Storage, slot: int, accesses: Sequence[_Access], is_first: bool
+def _standing(
+    here: _Here, accesses: Sequence[_Access]
+) -> tuple[tuple[Expr, ...], int, Expr] | None:
+    """The first indices of the slots before that of the steps, which one has rows, and how many."""
+    outer, apart, rows = list[Expr](), -1, ONE
+    for k, slot in enumerate(here.stored.slots[: here.slot]):
+        at = [a.dims[k] for a in accesses]
+        if slot.kind == "one":
+            outer.append(expr(0))
+        elif all(e == at[0] for e in at) and dims_of(at[0]) <= {*here.kernel.outer}:
+            outer.append(at[0])
+        elif apart >= 0 or slot.kind != "full":
+            return None
+        else:
+            first, rows = _rows(here, accesses, k)
+            apart = k
+            outer.append(first)
+    return tuple(outer), apart, rows
+
+
+def _rows(here: _Here, accesses: Sequence[_Access], slot: int) -> tuple[Expr, Expr]:
+    """The first row of a slot that accesses touch, and how many; all of them, if it is unclear."""
+    firsts, most = set[Expr](), 0
+    for a in accesses:
+        e, still = a.dims[slot], {*here.kernel.outer}
+        fixed = [(x, k) for x, k in e.terms if dims_of(Expr(((x, 1),), 0)) <= still]
+        known = dict[Dim, Interval]()
+        for dim, size in (*((loop.dim, loop.span.hi) for loop in a.path), *a.ranges):
+            known[dim] = Interval(0, max(0, interval(size).high - 1))
+        first = Expr(tuple(fixed), 0)
+        reach = interval(e - first, known)
+        firsts.add(first)
+        most = max(most, reach.high + 1)
+        if reach.low < 0:
+            return expr(0), here.stored.slots[slot].extent
+    if len(firsts) > 1 or most > MOST_ROWS:
+        return expr(0), here.stored.slots[slot].extent
+    return firsts.pop(), expr(most)
+
+
+def _in_call(here: _Here, accesses: Sequence[_Access], is_only: bool) -> list[Visit] | None:
+    """How the trees of a kernel pass through a history in one call."""
+    return _in_body(here, accesses, (), is_only)
+
+
+def _in_body(
+    here: _Here, accesses: Sequence[_Access], turns: tuple[Loop, ...], is_only: bool
 ) -> list[Visit] | None:
-    """How a tree passes through a history whose steps are those of a slot: a visit, its rounds."""
-    loops = {a.path[:1] for a in accesses}
-    if len(loops) > 1:
-        return None
-    (path,) = loops
-    if not path:
-        alone = _alone(stored, slot, accesses)
-        return None if alone is None else [alone]
-    loop = path[0].span, path[0].reverse
-    return _in_loop(plan, stored, slot, accesses, loop, is_first)
+    """How the trees in the body of some loops pass through a history, one after the other."""
+    visits, depth = list[Visit](), len(turns)
+    for place in sorted({a.places[depth] for a in accesses}):
+        inside = [a for a in accesses if a.places[depth] == place]
+        made = _visits(here, inside, turns, is_only and not visits)
+        if made is None:
+            return None
+        visits.extend(made)
+    return visits
+
+
+def _visits(
+    here: _Here, accesses: Sequence[_Access], turns: tuple[Loop, ...], is_first: bool
+) -> list[Visit] | None:
+    """How a tree passes through a history: in its loop, as a leaf, or in a loop that is a turn."""
+    depth = len(turns)
+    if len(accesses[0].path) == depth:
+        made = _at_leaf(here, accesses, depth)
+        return made and [_turned(v, accesses[0], turns) for v in made]
+    loop = accesses[0].path[depth]
+    if any(loop.dim in dims_of(a.dims[here.slot]) for a in accesses):
+        made = _in_loop(here, accesses, (loop.span, loop.reverse), is_first, depth)
+        return made and [_turned(v, accesses[0], turns) for v in made]
+    parallel = here.kernel.parallel
+    known = {t.dim for t in turns} | ({parallel.dim} if parallel else set[Dim]())
+    if dims_of(loop.span.lo) <= {t.dim for t in turns} and dims_of(loop.span.hi) <= known:
+        return _in_body(here, accesses, (*turns, loop), is_first)
+    return None
+
+
+def _turned(visit: Visit, access: _Access, turns: tuple[Loop, ...]) -> Visit:
+    """A visit where it is done."""
+    inside = access.places[1 : 1 + len(turns)]
+    inside += (visit.leaf,) if visit.is_round and visit.is_loop else ()
+    return replace(visit, place=access.places[0], turns=tuple(t.span for t in turns), inside=inside)
 
 
 def _in_loop(
-    plan: Plan,
-    stored: Storage,
-    slot: int,
+    here: _Here,
     accesses: Sequence[_Access],
     loop: tuple[Span, bool],
     is_first: bool,
+    depth: int = -1,
 ) -> list[Visit] | None:
-    """How a loop passes through a history: its visit, and rounds at every step."""
+    """How a loop passes through a history: its visit, and rounds at every step.
+
+    Before it in the kernel are as many loops as its ``depth`` says; -1 is a loop of the driver.
+    """
     span, reverse = loop
-    if dims_of(span.lo) or dims_of(span.hi):
+    outer = {t.dim for t in accesses[0].path[: max(0, depth)]}
+    if not dims_of(span.lo) | dims_of(span.hi) <= outer:
         return None
-    away = [a.dims[slot] - expr(span.dim) for a in accesses]
-    nears = [(a, e.as_int()) for a, e in zip(accesses, away, strict=True) if e.is_const]
-    rounds = list[Visit]()
-    for a in (a for a, e in zip(accesses, away, strict=True) if not e.is_const):
-        made = _round(plan, stored, slot, a, span.dim)
-        if made is None:
+    nears, rounds = list[tuple[_Access, Interval]](), list[Visit]()
+    for a in accesses:
+        made = _distance(here, a, span.dim)
+        if made is not None:
+            nears.append((a, made))
+            continue
+        if [t.dim for t in a.path[depth + 1 :]]:
+            return None  # a loop between would go through it several times
+        found = _round(here, a, {span.dim})
+        if found is None:
             return None
-        rounds.append(made)
-    near = _near(accesses[0].place, span, reverse, nears)
+        rounds.append(found)
+    near = replace(_near(span, reverse, nears), place=accesses[0].places[0])
     ends = [v.span.hi - expr(span.dim) - 1 for v in rounds]
     is_late = any(not e.is_const or e.as_int() > 0 or reverse for e in ends)
     return [replace(near, fills=is_first and near.fills and not is_late), *rounds]
 
 
-def _alone(stored: Storage, slot: int, accesses: Sequence[_Access]) -> Visit | None:
-    """The visit of the one step that a tree without a loop touches."""
-    at = [a.dims[slot] for a in accesses]
-    if dims_of(at[0]) or any(e != at[0] for e in at):
+def _distance(here: _Here, access: _Access, dim: Dim) -> Interval | None:
+    """How far an access is from the step of a loop, if that is bounded for all extents."""
+    index = access.dims[here.slot]
+    away = index - expr(dim)
+    if away.is_const:
+        return Interval(away.as_int(), away.as_int())
+    if dim not in dims_of(index) and access.when == ALWAYS or not is_quasi_affine(index):
         return None
-    span = Span(stored.slots[slot].dim, at[0], at[0] + 1)
+    limits = [access.when]
+    for loop in access.path:
+        limits += [at_least(loop.dim, loop.span.lo), at_least(loop.span.hi, expr(loop.dim) + 1)]
+    path, step = tuple(loop.dim for loop in access.path), Dim("step")
+    dims = tuple(dict.fromkeys((*here.kernel.outer, *path)))
+    if dim not in path:
+        return None
+    inside = [(d, size) for d, size in access.ranges if is_quasi_affine(size) and d not in dims]
+    related = isl.relation(dims, (step,), [index], every(*limits), inside)
+    low, high = related.distance(dim, step)
+    return None if low is None or high is None else Interval(-high, -low)
+
+
+def _at_leaf(here: _Here, accesses: Sequence[_Access], depth: int) -> list[Visit] | None:
+    """The visit of the one step that a leaf touches, or its round through all steps."""
+    at = [a.dims[here.slot] for a in accesses]
     writes = any(a.writes for a in accesses)
-    return Visit(accesses[0].place, span, False, 0, 0, writes, False, is_loop=False)
+    outer = {t.dim for t in accesses[0].path}
+    if dims_of(at[0]) <= outer and all(e == at[0] for e in at):
+        span = Span(here.stored.slots[here.slot].dim, at[0], at[0] + 1)
+        return [Visit(0, span, False, 0, 0, writes, False, is_loop=False)]
+    made = _round(here, accesses[0], outer) if len(accesses) == 1 else None
+    if made is None:
+        return None
+    base = Visit(0, ONCE, False, 0, 0, False, False, is_loop=False, near=False)
+    return [base, replace(made, is_loop=False)]
 
 
-def _near(place: int, span: Span, reverse: bool, accesses: Sequence[tuple[_Access, int]]) -> Visit:
+def _near(span: Span, reverse: bool, accesses: Sequence[tuple[_Access, Interval]]) -> Visit:
     """The visit of a loop that touches steps so far from its own."""
-    by = [k for _, k in accesses]
-    news = [a.writes for a, k in accesses if k == 0]
-    looks = min(by, default=0) < 0 if reverse else max(by, default=0) > 0
-    back, ahead = max(0, -min(by, default=0)), max(0, *by, 0)
+    low = min((k.low for _, k in accesses), default=0)
+    high = max((k.high for _, k in accesses), default=0)
+    news = [a.writes for a, k in accesses if k.low <= 0 <= k.high]
+    looks = low < 0 if reverse else high > 0
     writes = any(a.writes for a, _ in accesses)
     fills = bool(news) and news[0] and not looks
-    return Visit(place, span, reverse, back, ahead, writes, fills, near=bool(accesses))
+    return Visit(0, span, reverse, max(0, -low), max(0, high), writes, fills, near=bool(accesses))
 
 
-def _round(plan: Plan, stored: Storage, slot: int, access: _Access, dim: Dim) -> Visit | None:
-    """The visit of a leaf that goes through a history at every step of the loop around it."""
-    place, leaf = access.leaf
-    made = round_of(plan, leaf, stored.tensor)
-    if made is None or access.dims[slot] != expr(made.axis.index):
+def _round(here: _Here, access: _Access, dims: Collection[Dim]) -> Visit | None:
+    """The visit of a leaf that goes through a history, up to a step that loops around decide."""
+    made = round_of(here.plan, access.leaf, here.stored.tensor)
+    if here.kernel.sliced or made is None:
         return None
-    if [loop.dim for loop in access.path] not in ([], [dim]):
-        return None  # a loop between would go through it several times
-    if not dims_of(made.axis.size) <= {dim}:
+    first = access.dims[here.slot] - expr(made.axis.index)
+    if not dims_of(made.axis.size) | dims_of(first) <= {*dims}:
         return None
-    span = Span(made.axis.index, expr(0), made.axis.size)
-    return Visit(access.place, span, False, 0, 0, False, False, leaf=place)
+    span, leaf = Span(made.axis.index, first, first + made.axis.size), access.places[-1]
+    return Visit(access.places[0], span, False, 0, 0, False, False, leaf=leaf)

@@ -19,18 +19,23 @@ from ostinato.runtime.run.explanation import Explanation
 
 
 class Room(transfer_timeline.Room, Protocol):
-    """Steps in blocks of so many, of which some have room at once."""
+    """Steps in blocks of so many, of which some have room at once.
+
+    Each of the rows of a block begins so many bytes behind the one before.
+    """
 
     @property
     def blocks(self) -> int: ...
+    @property
+    def row_bytes(self) -> int: ...
 
 
 class Passage(transfer_timeline.Passage, Protocol):
     """The transfers of a history in one call of a kernel, each with the points of issue and end.
 
     In a loop of the driver they are those of ``around`` calls, else that is 0. ``visits`` are trees
-    of the kernel's body by their place, each with its first step and how many there are; ``points``
-    are arrivals at blocks, by the visit; the end of the call is the last.
+    of the kernel's body by their place, each with its number of steps; ``points`` are arrivals at
+    blocks, by the visit; the end of the call is the last.
     """
 
     @property

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ostinato.runtime.disk.sealed import Note
-from ostinato.runtime.run.artifact import Layout, Moves, Place, PlaceStream, Price, unstreamed
+from ostinato.runtime.run.artifact import Layout, Moves, Place, PlaceStream, Price, Room, unstreamed
 
 LAYOUTS = "layouts.json"
 RECORD_BYTES = 1 << 25  # of the records that may wait to be read, if the user does not say
@@ -28,6 +28,13 @@ class PlacedRoom(NamedTuple):
     step_bytes: int
     block_steps: int
     blocks: int
+    rows: int
+    row_bytes: int
+
+    @classmethod
+    def of(cls, room: Room) -> PlacedRoom:
+        about = room.steps, room.step_bytes, room.block_steps, room.blocks
+        return cls(*about, room.rows, room.row_bytes)
 
 
 class PlacedPassage(NamedTuple):
@@ -38,7 +45,7 @@ class PlacedPassage(NamedTuple):
     tensor: str
     copies: int
     room: PlacedRoom
-    visits: tuple[tuple[int, int, int], ...]
+    visits: tuple[tuple[int, int], ...]
     points: tuple[tuple[int, int], ...]
     transfers: tuple[tuple[str, int, int, int], ...]
     around: int
@@ -63,7 +70,7 @@ class PlacedMoves(NamedTuple):
         passages = tuple(
             PlacedPassage(
                 *(p.walk, p.kernel, p.tensor, p.copies),
-                PlacedRoom(p.room.steps, p.room.step_bytes, p.room.block_steps, p.room.blocks),
+                PlacedRoom.of(p.room),
                 _rows(p.visits),
                 _rows(p.points),
                 _rows(p.transfers),

@@ -4,6 +4,9 @@ A kernel tells at which block of a walk it arrives. Its thread then issues the t
 points up to that one, and waits until those have ended that are due there. Transfers are done one
 after the other, in the order of their issue, by one thread, while kernels compute.
 
+What several workers go through at once, each by its own call, stays until none of them uses it. A
+block may have several rows, which are moved one after the other.
+
 A history is mapped: to move a block out is to take its pages out of the memory of the process,
 which the system keeps in its cache or writes to the disk; to move it back is to map them again. So
 memory holds no more than the plan has room for, and a read that no plan foresaw is late, but right.
@@ -16,7 +19,7 @@ import ctypes
 import mmap
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
@@ -30,7 +33,8 @@ from ostinato.runtime.run.spill_file import bring, first_byte, forget
 PAGE = mmap.PAGESIZE
 AROUND = 16 * PAGE  # the system maps so much around a page that is read
 _ARRIVED = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
-_Order = tuple[str, int, int, threading.Event]  # the way, the first address, the one behind
+_Range = tuple[int, int]  # the first address, the one behind
+_Order = tuple[str, tuple[_Range, ...], threading.Event]
 
 
 @dataclass
@@ -88,7 +92,9 @@ class TransferThread:
         self._arena = arena.ctypes.data
         self._file = self._arena + first_byte(layout.memory_bytes), self._arena + arena.size
         self._walks = {p.walk: _Walk(p, items[p.tensor]) for p in layout.moves.passages}
-        self._calls: dict[tuple[int, int], _Call] = {}
+        self._ends = {n: self._arena + at + size for n, at, size, *_ in layout.blocks}
+        self._calls: dict[tuple[int, int], dict[int, _Call]] = {}  # of each thread
+        self._issuing = threading.Lock()
         self._orders: SimpleQueue[_Order | None] = SimpleQueue()
         self._told = _arrived_at(weakref.ref(self))  # kept: C knows its address only
         self.failure: BaseException | None = None
@@ -123,54 +129,74 @@ class TransferThread:
             self.failure = failure
 
     def _arrive(self, walk: _Walk, visit: int, step: int, start: int) -> None:
-        key = walk.passage.walk, start
-        call = self._calls.setdefault(key, _Call(self._arena + start * walk.item))
         here = step // walk.passage.room.block_steps
-        point = walk.point(visit, here, call.point)
-        if point <= call.point:
-            return
-        transfers = walk.passage.transfers
-        while call.issued < len(transfers) and transfers[call.issued][2] <= point:
-            way, block, _, due = transfers[call.issued]
-            ended = self._issue(walk, call, way, block)
-            call.ended.setdefault(due, []).append(ended)
-            call.issued += 1
+        with self._issuing:
+            calls = self._calls.setdefault((walk.passage.walk, start), {})
+            call = calls.setdefault(threading.get_ident(), _Call(self._arena + start * walk.item))
+            point = walk.point(visit, here, call.point)
+            if point <= call.point:
+                return
+            transfers = walk.passage.transfers
+            while call.issued < len(transfers) and transfers[call.issued][2] <= point:
+                way, block, _, due = transfers[call.issued]
+                ended = self._issue(walk, call, calls, way, block)
+                call.ended.setdefault(due, []).append(ended)
+                call.issued += 1
+            call.point = point
+            if visit <= walk.last:
+                call.inside.add(here)
+            if point == walk.end:
+                del calls[threading.get_ident()]
         for due in [due for due in call.ended if due <= point]:
             for ended in call.ended.pop(due):
                 ended.wait()
-        call.point = point
-        if visit <= walk.last:
-            call.inside.add(here)
-        if point == walk.end:
-            del self._calls[key]
 
-    def _issue(self, walk: _Walk, call: _Call, way: str, block: int) -> threading.Event:
-        first, end = walk.bytes_of(block)
+    def _issue(
+        self, walk: _Walk, call: _Call, calls: Mapping[int, _Call], way: str, block: int
+    ) -> threading.Event:
+        """Move a block; what another worker that goes through the same history uses, stays."""
+        ended, ranges = threading.Event(), list[_Range]()
         if way == "back":
             call.inside.add(block)
-        else:  # beside it, pages of blocks that are gone came with others
+        else:
             call.inside.discard(block)
-            inside = (walk.bytes_of(b) for b in sorted(call.inside))
+        inside = set[int]().union(*(each.inside for each in calls.values()))
+        room = walk.passage.room
+        end = self._ends.get(walk.passage.tensor, self._file[1])
+        for row in range(room.rows if way == "back" or block not in inside else 0):
+            start = call.start + row * room.row_bytes
+            if start < end:
+                ranges.append(self._range(walk, start, inside, way, block))
+        self._orders.put((way, tuple(ranges), ended))
+        self.count += 1
+        return ended
+
+    def _range(
+        self, walk: _Walk, start: int, inside: Collection[int], way: str, block: int
+    ) -> _Range:
+        """The pages of a block in a row that starts at an address."""
+        first, end = walk.bytes_of(block)
+        if way != "back":  # beside it, pages of blocks that are gone came with others
+            others = (walk.bytes_of(b) for b in sorted(inside))
             near = [
-                (low, high) for low, high in inside if high > first - AROUND and low < end + AROUND
+                (low, high) for low, high in others if high > first - AROUND and low < end + AROUND
             ]
             first = max([0, first - AROUND, *(high for _, high in near if high <= first)])
             end = min([walk.size, end + AROUND, *(low for low, _ in near if low >= end)])
-        start, ended = call.start, threading.Event()
         first, end = (max(self._file[0], start + first), min(self._file[1], start + end))
-        inward = way != "back" and call.inside
+        inward = way != "back" and inside
         low = -(-first // PAGE) * PAGE if inward else first // PAGE * PAGE
         high = end // PAGE * PAGE if inward else -(-end // PAGE) * PAGE
-        self._orders.put((way, max(low, self._file[0]), min(high, self._file[1]), ended))
-        self.count += 1
-        return ended
+        return max(low, self._file[0]), min(high, self._file[1])
 
 
 def _work(orders: SimpleQueue[_Order | None], file: int) -> None:
     """Do transfers in the order of their issue."""
     while (order := orders.get()) is not None:
-        way, first, end, ended = order
-        if first < end:
+        way, ranges, ended = order
+        for first, end in ranges:
+            if first >= end:
+                continue
             if way == "back":
                 bring(first, end - first)
             else:
