@@ -11,12 +11,13 @@ import pytest
 import ostinato as ot
 from bench.ours.models import Transformer, generation
 from ostinato import nn, optim
+from ostinato.certificate.order import Part, Passage
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.certificate.transfer_proof import check_transfers
 from ostinato.codegen.planning.arena import layout
 from ostinato.pdg.index import Dim
-from tests.api.test_spill import seen
+from tests.api.test_spill import moved, seen
 from tests.codegen.test_estimate import planned
 
 SIZES = {"B": 8, "T": 300}
@@ -63,7 +64,7 @@ def test_its_transfers_are_planned_and_done() -> None:
     assert 0.5 * timeline.bytes < again_bytes < 1.5 * timeline.bytes
     spilled()(**given(8, 300))
     (frame,) = [f for f in spilled().executable._free if f.transfers and f.layout.moves.passages]
-    expected = sum(p.copies * len(p.transfers) for p in frame.layout.moves.passages)
+    expected = sum(p.copies * moved([p]) for p in frame.layout.moves.passages)
     assert frame.transfers and frame.transfers.count == expected > 0
 
 
@@ -73,15 +74,20 @@ def test_certificates_prove_its_transfers(is_called: bool) -> None:
     plan = planned(tokens() if is_called else decoder(), **sizes)
     order = timeline_of(plan)
     (made,) = layouts_of(plan, 2, [sizes], 480_000 if is_called else LIMIT)
-    assert check_transfers(order, made, 2) == sum(len(p.transfers) for p in made.passages) > 0
+    assert check_transfers(order, made, 2) == moved(made.passages) > 0
     assert is_called == isinstance(made.passages[0].call[-1], Dim)
     (first, *rest) = made.passages
     for wrong, fact in (
-        ((replace(first, points=first.points[:-1]), *rest), "is not waited for at every block"),
+        ((replace(first, parts=without_a_point(first)), *rest), "is not waited for at every block"),
         ((first, first, *rest), "is moved by two plans at once"),
     ):
         with pytest.raises(Misplaced, match=fact):
             check_transfers(order, replace(made, passages=wrong), 2)
+
+
+def without_a_point(of: Passage) -> tuple[Part, ...]:
+    (part, *rest) = of.parts
+    return (replace(part, points=part.points[:-1]), *rest)
 
 
 def test_a_loop_of_the_driver_may_share_out_other_work() -> None:
@@ -112,7 +118,7 @@ def test_what_calls_of_a_loop_of_the_driver_read_whole_has_the_same_bits() -> No
         assert found.tobytes() == usual(**sizes, **arrays)["token"].tobytes()
     free = run.executable._free  # pyright: ignore[reportPrivateUsage]
     (frame,) = [f for f in free if f.transfers]
-    expected = sum(len(p.transfers) for p in frame.layout.moves.passages)
+    expected = moved(frame.layout.moves.passages)
     assert frame.transfers and frame.transfers.count == expected > 0
     assert not frame.layout.moves.unplanned
     assert all(p.around == 256 for p in frame.layout.moves.passages)
@@ -138,8 +144,47 @@ def test_memory_of_the_process_grows_by_what_has_room() -> None:
 def test_a_history_at_whose_blocks_a_kernel_arrives_too_often_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ostinato.codegen.planning.transfers.MOST_POINTS", 50)
+    monkeypatch.setattr("ostinato.codegen.planning.block_moves.MOST_POINTS", 50)
     run = decoder().compile(memory_limit=LIMIT + 64, spill=True, hints=SIZES)
     use = run.explain(**SIZES).memory
     assert len(use.unplanned) == 2
     assert str(use).endswith(f"moved by the system: {', '.join(use.unplanned)}")
+
+
+def test_what_would_be_a_long_list_is_a_plan_that_comes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ostinato.codegen.planning.block_moves.MOST_POINTS", 1_500)
+    run = decoder().compile(memory_limit=LIMIT + 128, spill=True, hints=SIZES)
+    use = run.explain(**SIZES).memory
+    assert use.predicted_peak_bytes <= LIMIT + 128 < use.file_bytes and not use.unplanned
+    expected = decoder().compile(memory_limit=ENOUGH, hints=SIZES)(**given(8, 300))["h"]
+    assert run(**given(8, 300))["h"].tobytes() == expected.tobytes()
+    (frame,) = [f for f in run.executable._free if f.transfers and f.layout.moves.passages]
+    parts = [part for p in frame.layout.moves.passages for part in p.parts]
+    assert max(part.times for part in parts) > 10
+    done = sum(p.copies * moved([p]) for p in frame.layout.moves.passages)
+    assert frame.transfers and frame.transfers.count == done > 2 * len(parts)
+
+
+def test_certificates_prove_a_plan_that_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostinato.codegen.planning.block_moves.MOST_POINTS", 1_500)
+    plan = planned(decoder(), **SIZES)
+    (made,) = layouts_of(plan, 2, [SIZES], 220_000)
+    order, first = timeline_of(plan), made.passages[0]
+    assert max(part.times for p in made.passages for part in p.parts) > 10
+    assert check_transfers(order, made, 2) == moved(made.passages)
+    k = next(k for k, part in enumerate(first.parts) if part.times > 1)
+    more = replace(first.parts[k], times=first.parts[k].times + 1)
+    parts = (*first.parts[:k], more, *first.parts[k + 1 :])
+    other = replace(made, passages=(replace(first, parts=parts), *made.passages[1:]))
+    with pytest.raises(Misplaced, match="is not waited for at every block"):
+        check_transfers(order, other, 2)
+
+
+def test_a_hundred_thousand_steps_have_a_plan() -> None:
+    sizes = {"B": 2, "T": 100_000}
+    moves = layout(planned(decoder(), **SIZES), sizes, 2, 40_000_000).moves
+    parts = [part for p in moves.passages for part in p.parts]
+    arrivals = sum(part.times * len(part.points) for part in parts)
+    assert not moves.unplanned and arrivals > 1_000_000 > 20 * sum(len(p.points) for p in parts)

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.certificate.order import Transfer
+from ostinato.certificate.order import Part, Transfer
 from ostinato.certificate.slots import Misplaced
-from ostinato.certificate.touched_blocks import Touch
-from ostinato.certificate.transfer_proof import check_passage
+from ostinato.certificate.touched_blocks import Row, Touch
+from ostinato.certificate.transfer_proof import check_parts, check_passage
 from ostinato.codegen.ir.tree import Span
-from ostinato.codegen.planning.transfers import Pass, Room, least_room, transferred
+from ostinato.codegen.planning import block_moves
+from ostinato.codegen.planning.block_moves import Pass, Room, least_room, transferred
 from ostinato.codegen.planning.visits import Visit
 from ostinato.pdg.index import Dim, expr
 
@@ -134,3 +135,77 @@ def test_what_was_written_and_is_read_again_is_not_dropped() -> None:
         check_passage("h", [write, other, read], moves, 1, False)
     moves[0] = Transfer("out", 0, 1, 1)
     check_passage("h", [write, other, read], moves, 1, False)
+
+
+@st.composite
+def in_parts(draw: Any) -> tuple[list[Row], tuple[Part, ...], int, bool]:
+    """Turns that go through a history, or rounds at every step, and a plan in parts."""
+    steps, count = draw(st.integers(8, 40)), draw(st.integers(2, 5))
+    loop = draw(st.booleans())
+    visits = [replace(visit(0, draw(st.booleans()), 0, 0, True), near=loop or draw(st.booleans()))]
+    span = range(steps - 1, -1, -1) if visits[0].reverse else range(steps)
+    if loop:
+        passes = [Pass(0, span)] * draw(st.integers(3, 9))
+    else:
+        visits.append(replace(visits[0], writes=False, fills=False, leaf=1))
+        grows = draw(st.booleans())
+        passes = [Pass(0, span, (tuple((0, t + 1 if grows else steps) for t in span),))]
+    blocks = min(-(-steps // count), least_room(visits) + draw(st.integers(0, 3)))
+    is_kept, room = draw(st.booleans()), Room(steps, 4, count, blocks)
+    rows = (*block_moves.rows_of(visits, passes, room),)
+    made = block_moves.repeated(visits, rows, room, is_kept)
+    assert made is not None
+    parts = tuple(Part(p.times, p.points, tuple(Transfer(*t) for t in p.transfers)) for p in made)
+    known: dict[object, Row] = {}
+    touched = [
+        known.setdefault(
+            row,
+            tuple(
+                (k, b, Touch(frozenset(near), visits[k].writes, visits[k].fills))
+                for k, b, near in row
+            ),
+        )
+        for row in rows
+    ]
+    return touched, parts, blocks, is_kept
+
+
+def flat(parts: tuple[Part, ...]) -> list[Transfer]:
+    """The transfers of all times of all parts."""
+    found, first = list[Transfer](), 0
+    for part in parts:
+        for _ in range(part.times):
+            found += [
+                replace(t, issued=first + t.issued, due=first + t.due) for t in part.transfers
+            ]
+            first += len(part.points)
+    return found
+
+
+@given(in_parts())
+def test_a_plan_in_parts_is_proved_as_such_and_written_out(
+    of: tuple[list[Row], tuple[Part, ...], int, bool],
+) -> None:
+    rows, parts, room, is_kept = of
+    check_parts("h", iter(rows), parts, room, is_kept)
+    check_passage("h", [t for row in rows for _, _, t in row], flat(parts), room, is_kept)
+
+
+@given(in_parts(), st.data())
+def test_a_part_that_comes_once_more_or_moves_otherwise_is_refused(of: Any, data: Any) -> None:
+    rows, parts, room, is_kept = of
+    k = data.draw(st.integers(0, len(parts) - 1))
+    part = parts[k]
+    others = [replace(part, times=part.times + 1)] if part.points else []
+    others += [replace(part, points=part.points[:-1])] if part.points else []
+    if part.transfers:
+        at = data.draw(st.integers(0, len(part.transfers) - 1))
+        less = part.transfers[:at] + part.transfers[at + 1 :]
+        early = replace(part.transfers[at], issued=-2)
+        others += [
+            replace(part, transfers=less),
+            replace(part, transfers=(early, *less)),
+        ]
+    for other in others:
+        with pytest.raises(Misplaced, match="`h`: "):
+            check_parts("h", iter(rows), (*parts[:k], other, *parts[k + 1 :]), room, is_kept)

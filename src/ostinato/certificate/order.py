@@ -239,6 +239,19 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Points that a call comes to so many times over, with the same transfers each time.
+
+    Points are visits by number and the blocks that they arrive at. Transfers count from the first
+    of them; the one before it is -1, and a part without points is the end of the call.
+    """
+
+    times: int
+    points: tuple[tuple[int, int], ...]
+    transfers: tuple[Transfer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """The transfers of a history in a call of a kernel, which begins at a time.
 
@@ -246,7 +259,7 @@ class Passage:
     ``copies`` calls run at once. The history has so many ``steps``, along a ``slot`` or if that is
     -1 one, which is all of it, in blocks of ``count``, and memory for ``blocks`` of them. A block
     has so many ``rows``, along one slot before. ``places`` are those of the trees of the kernel
-    that visit it; ``points`` are visits by number and the blocks that they arrive at.
+    that visit it.
     """
 
     tensor: str
@@ -259,8 +272,7 @@ class Passage:
     step_bytes: int
     count: int
     blocks: int
-    points: tuple[tuple[int, int], ...]
-    transfers: tuple[Transfer, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)

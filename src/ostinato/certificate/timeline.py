@@ -12,6 +12,7 @@ from ostinato.certificate.order import (
     Loop,
     Memory,
     Moment,
+    Part,
     Passage,
     Read,
     Slot,
@@ -98,13 +99,16 @@ def _passages(plan: Plan, found: Sequence[Moved]) -> Iterator[Passage]:
     """Transfers with the times of the calls that they belong to, or of the loop of the driver."""
     calls = dict(_calls(plan.driver, _Here()))
     for p in found:
-        transfers = tuple(Transfer(*t) for t in p.transfers)
+        parts = tuple(
+            Part(part.times, part.points, tuple(Transfer(*t) for t in part.transfers))
+            for part in p.parts
+        )
         visited = tuple(place for place, _ in p.visits)
         room, slot = p.room, -1 if p.is_whole else p.slot
         call = calls[p.kernel][:-1] if p.around else calls[p.kernel]
         here = p.tensor, call, visited, p.copies, slot, p.rows
         sizes = room.steps, room.step_bytes, room.block_steps, room.blocks
-        yield Passage(*here, *sizes, p.points, transfers)
+        yield Passage(*here, *sizes, parts)
 
 
 def _calls(steps: Sequence[DriverStep], here: _Here) -> Iterator[tuple[int, tuple[Moment, ...]]]:

@@ -31,6 +31,7 @@ from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr
 from ostinato.pdg.intervals import Interval, interval, is_quasi_affine
 
 Env = Mapping[Dim | Extent, int]
+Row = tuple[tuple[int, int, "Touch"], ...]  # visits by number, blocks, and what is touched there
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +104,18 @@ class Called:
     def refuse(self, fact: str) -> Misplaced:
         return Misplaced(f"`{self.passage.tensor}` {fact}")
 
-    def touches(self) -> Iterator[Touch]:
+    def touches(self) -> Iterator[Row]:
         """What is touched at every point; the points are all blocks that are come to, in turn.
 
         Errors: Misplaced.
         """
-        p, points = self.passage, list[tuple[int, int]]()
+        p = self.passage
         self._require_rows()
         self._require_copies()
         places, trees = self._whole() if p.slot < 0 else self._trees()
-        for k, block, touch in self._course(trees, self.env):
-            points.append((k, block))
-            yield touch
         if places != p.places:
             raise Misplaced(f"a call touches `{p.tensor}` where nobody waits for it")
-        if (*points,) != p.points:
-            raise self.refuse("is not waited for at every block")
+        yield from self._course(trees, self.env, {})
 
     @cached_property
     def accesses(self) -> tuple[_Access, ...]:
@@ -292,15 +289,15 @@ class Called:
                 return first, first + size
         raise self.refuse("is not passed through step by step")
 
-    def _course(self, trees: Sequence[_Tree], env: Env) -> Iterator[tuple[int, int, Touch]]:
-        """The visits and blocks of the points, and what is touched there."""
+    def _course(self, trees: Sequence[_Tree], env: Env, known: dict[object, Row]) -> Iterator[Row]:
+        """What is touched at the visits and blocks of the points."""
         for number, tree in trees:
             if isinstance(tree, _Turns):
                 for value in self._values(tree.loop, env):
-                    yield from self._course(tree.inside, {**env, tree.loop.dim: value})
-                continue
-            for k, block, touch in self._visited(tree, env, not number and self._is_alone):
-                yield number + k, block, touch
+                    inside = {**env, tree.loop.dim: value}
+                    yield from self._course(tree.inside, inside, known)
+            else:
+                yield from self._visited(number, tree, env, known)
 
     def _values(self, loop: Loop, env: Env) -> range:
         """The values of a turn, in that call of a kernel that has most of them."""
@@ -325,34 +322,62 @@ class Called:
         is_cut = any(a.step.cut is not None for a in self.accesses)
         return not is_cut and all(time[: len(call)] == call for time in others)
 
-    def _visited(self, visit: _Visit, env: Env, is_first: bool) -> Iterator[tuple[int, int, Touch]]:
-        """What a visit touches at every block: what is near its loop, then its rounds."""
-        p = self.passage
-        writes = any(w for w, _ in visit.near)
-        if visit.loop is None:
-            steps = range(1)
-            if visit.near and isinstance(visit.near[0][1], Expr):
-                step = evaluate(visit.near[0][1], env)
-                steps = range(step, step + 1)
-        else:
-            lo, hi = (evaluate(e, env) for e in (visit.loop.lo, visit.loop.hi))
-            steps = range(hi - 1, lo - 1, -1) if visit.loop.reverse else range(lo, hi)
-        begins = is_first and _begins(visit)
+    def _visited(
+        self, number: int, visit: _Visit, env: Env, known: dict[object, Row]
+    ) -> Iterator[Row]:
+        """What a visit touches: what is near its loop at every block, and rounds at every step.
+
+        All of it without rounds is one row, else what is touched at a step.
+        """
+        p, steps = self.passage, self._steps(visit, env)
+        begins = not number and self._is_alone and _begins(visit)
+        all_near = list[tuple[int, int, Touch]]()
         for block, inside in groupby(steps, lambda t: t // p.count):
-            least, most = _within(steps, block, p.count)
-            blocks = set[int]()
-            for _, away in visit.near:
-                low, high = (away.low, away.high) if isinstance(away, Interval) else (0, 0)
-                first, last = max(0, least + low), min(most + high, p.steps - 1)
-                blocks |= {*range(first // p.count, last // p.count + 1)}
-            if visit.near:
-                yield 0, block, Touch(frozenset(blocks), writes, begins)
+            near = self._near(visit, steps, block)
+            touch = Touch(near, any(w for w, _ in visit.near), begins)
+            first = ((number, block, touch),) if visit.near else ()
+            if not visit.rounds:
+                all_near.extend(first)
+                continue
             for t in inside:
                 at = {**env, visit.loop.dim: t} if visit.loop is not None else env
-                for k, (lo_, hi_) in enumerate(visit.rounds):
-                    first, end = evaluate(lo_, at), min(evaluate(hi_, at), p.steps)
-                    for b in range(first // p.count, -(-end // p.count) if first < end else 0):
-                        yield 1 + k, b, Touch(frozenset((*blocks, b)), False, False)
+                goes = tuple(self._goes(lo, hi, at) for lo, hi in visit.rounds)
+                key = number, first, near, goes
+                if key not in known:
+                    rounds = (
+                        (number + 1 + k, b, Touch(near | {b}, False, False))
+                        for k, blocks in enumerate(goes)
+                        for b in blocks
+                    )
+                    known[key] = (*first, *rounds)
+                yield known[key]
+                first = ()
+        if all_near:
+            yield known.setdefault((number, *all_near), (*all_near,))
+
+    def _steps(self, visit: _Visit, env: Env) -> range:
+        """The steps that a visit is at, in order."""
+        if visit.loop is None:
+            at = visit.near[0][1] if visit.near else None
+            step = evaluate(at, env) if isinstance(at, Expr) else 0
+            return range(step, step + 1)
+        lo, hi = (evaluate(e, env) for e in (visit.loop.lo, visit.loop.hi))
+        return range(hi - 1, lo - 1, -1) if visit.loop.reverse else range(lo, hi)
+
+    def _near(self, visit: _Visit, steps: range, block: int) -> frozenset[int]:
+        """The blocks that are near while a visit is at one."""
+        p, found = self.passage, set[int]()
+        least, most = _within(steps, block, p.count)
+        for _, away in visit.near:
+            low, high = (away.low, away.high) if isinstance(away, Interval) else (0, 0)
+            first, last = max(0, least + low), min(most + high, p.steps - 1)
+            found |= {*range(first // p.count, last // p.count + 1)}
+        return frozenset(found)
+
+    def _goes(self, first: Expr, end: Expr, env: Env) -> range:
+        """The blocks of a round."""
+        p, lo, hi = self.passage, evaluate(first, env), min(evaluate(end, env), self.passage.steps)
+        return range(lo // p.count, -(-hi // p.count)) if lo < hi else range(0)
 
 
 def _within(steps: range, block: int, count: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 WIDTH = 60  # characters of a bar
 Bar = tuple[float, float]  # from, to
@@ -24,6 +24,18 @@ class Room(Protocol):
     def rows(self) -> int: ...
 
 
+class Part(Protocol):
+    """Points and transfers that come so many times: see `ostinato.codegen.planning.block_moves`."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+    @property
+    def times(self) -> int: ...
+    @property
+    def points(self) -> Sequence[tuple[int, int]]: ...
+    @property
+    def transfers(self) -> Sequence[tuple[str, int, int, int]]: ...
+
+
 class Passage(Protocol):
     """The transfers of a history: see `ostinato.codegen.planning.transfers`."""
 
@@ -34,9 +46,7 @@ class Passage(Protocol):
     @property
     def visits(self) -> Sequence[tuple[int, int]]: ...
     @property
-    def points(self) -> Sequence[tuple[int, int]]: ...
-    @property
-    def transfers(self) -> Sequence[tuple[str, int, int, int]]: ...
+    def parts(self) -> Sequence[Part]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +96,23 @@ def simulated(
     """Return what a call of a kernel does that computes for so long, at a rate of the link.
 
     Steps take equal times, and so do rounds in a block of them. The link carries one transfer after
-    the other, in the order of issue, of all copies of a history.
+    the other, in the order of issue, of all copies of a history. What comes many times over is as
+    if each of its points and transfers did so before the next.
     """
     spans = _spans(passages, compute_ns)
     clock = done = free = 0.0
     working, moving, moved = list[Bar](), list[Bar](), 0
     ends: list[dict[int, float]] = [{} for _ in passages]
     at = [0] * len(passages)
+    transfers = [_transfers(p) for p in passages]
     for when, k, point in sorted(_arrivals(passages, spans, compute_ns)):
         p = passages[k]
         if when > done:
             working.append((clock, clock + when - done))
             clock, done = clock + when - done, when
-        while at[k] < len(p.transfers) and p.transfers[at[k]][2] <= point:
-            way, block, _, due = p.transfers[at[k]]
-            size = 0 if way == "drop" else p.copies * _bytes(p.room, block)
+        while at[k] < len(transfers[k]) and transfers[k][at[k]][2] <= point:
+            way, block, _, due, times = transfers[k][at[k]]
+            size = 0 if way == "drop" else times * p.copies * _bytes(p.room, block)
             first = max(free, clock)
             free = first + size * link_ns
             moving += [(first, free)] if size else []
@@ -110,6 +122,16 @@ def simulated(
         for due in [due for due in ends[k] if due <= point]:
             clock = max(clock, ends[k].pop(due))
     return TransferTimeline(kernel, compute_ns, moved, tuple(working), tuple(moving))
+
+
+def _transfers(p: Passage) -> list[tuple[str, int, int, int, int]]:
+    """The transfers of all parts, as if each were done once, with how many times it is."""
+    found, first = list[tuple[str, int, int, int, int]](), 0
+    for part in p.parts:
+        for way, block, issued, due in part.transfers:
+            found.append((way, block, first + issued, first + due, part.times))
+        first += len(part.points)
+    return found
 
 
 def _bytes(room: Room, block: int) -> int:
@@ -141,29 +163,31 @@ def _arrivals(
     next block of the loop that they are made in.
     """
     for k, p in enumerate(passages):
+        points = [(visit, part.times) for part in p.parts for visit, _ in part.points]
         is_round = [not count for _, count in p.visits]
-        places = [p.visits[visit][0] for visit, _ in p.points]
-        counts = Counter(
-            place for place, (v, _) in zip(places, p.points, strict=True) if not is_round[v]
-        )
-        seen, when, inside = Counter[int](), 0.0, list[int]()
-        for point, (visit, _) in enumerate(p.points):
+        counts, seen = Counter[int](), Counter[int]()
+        for visit, times in points:
+            counts[p.visits[visit][0]] += 0 if is_round[visit] else times
+        when, inside = 0.0, list[tuple[int, int]]()
+        for point, (visit, times) in enumerate(points):
             if is_round[visit]:
-                inside.append(point)
+                inside.append((point, times))
                 continue
-            place = places[point]
+            place = p.visits[visit][0]
             first, end = spans[place]
             before, when = when, first + (end - first) * seen[place] / counts[place]
-            seen[place] += 1
+            seen[place] += times
             yield from _shared_out(k, inside, before, when)
             inside.clear()
             yield when, k, point
         yield from _shared_out(k, inside, when, end_ns)
-        yield end_ns, k, len(p.points)
+        yield end_ns, k, len(points)
 
 
 def _shared_out(
-    k: int, points: Sequence[int], first_ns: float, end_ns: float
+    k: int, points: Sequence[tuple[int, int]], first_ns: float, end_ns: float
 ) -> Iterator[tuple[float, int, int]]:
-    each = (end_ns - first_ns) / max(1, len(points))
-    yield from ((first_ns + each * n, k, point) for n, point in enumerate(points))
+    each, before = (end_ns - first_ns) / max(1, sum(times for _, times in points)), 0
+    for point, times in points:
+        yield first_ns + each * before, k, point
+        before += times

@@ -1,24 +1,21 @@
-"""The transfers of histories that lie in a file: what leaves memory and what comes back, and when.
+"""The transfers of histories that lie in a file, at some extents: in which blocks steps move.
 
-Steps of a walk move in blocks. A *point* is the arrival of a kernel at a block, in the order in
-which its loops pass through them; the last one is its end. A transfer is issued at a point and has
-ended before another one goes on. Who takes a place leaves it before: of the blocks that are not
-needed at the next point, that one which is needed last. So a block leaves as late as it may, and
-comes back as late as the link needs: one point before it is read, while the kernel computes. Of
-what every step goes through from the start, so the first blocks stay, and the others come and go.
+What is left of a limit is divided among the walks of a kernel, whose steps are in blocks of so many
+that enough of them have room. When blocks move: see `ostinato.codegen.planning.block_moves`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby, islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.loops.expression import ITEM_BYTES
+from ostinato.codegen.planning import block_moves
+from ostinato.codegen.planning.block_moves import Part, Pass, Room, least_room, parted
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.visits import Visit, Walk
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, product
@@ -26,59 +23,16 @@ from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, produ
 MOST_BYTES = 1 << 20  # of a block: a larger one takes no less time for each byte
 PARTS = 8  # blocks in the room of what steps go through again and again: all but a few stay there
 SAMPLES = 16  # steps at which it is asked how far rounds go
-MOST_POINTS = 1 << 17  # in a call: what has more is moved without a plan
 
 ALWAYS = -1  # instead of a kernel: what goes on beside all of them
 _ANY = Span(Dim("any"), expr(0), expr(0))  # where transfers do not depend on names
-Points = tuple[tuple[int, int], ...]  # a visit by number, the block that it arrives at
-Way = Literal["out", "back", "drop"]  # to the file, from it, away as nobody needs it again
-
-
-class Transfer(NamedTuple):
-    """What moves a block, the point at which it is issued, the one that waits for its end."""
-
-    way: Way
-    block: int
-    issued: int
-    due: int
-
-
-class Room(NamedTuple):
-    """So many steps are in blocks of ``block_steps``, of which ``blocks`` have room at once.
-
-    A block has so many ``rows``, each so many bytes behind the one before.
-    """
-
-    steps: int
-    step_bytes: int
-    block_steps: int
-    blocks: int
-    rows: int = 1
-    row_bytes: int = 0
-
-    @property
-    def bytes(self) -> int:
-        """What takes memory at once."""
-        return self.rows * min(self.blocks * self.block_steps, self.steps) * self.step_bytes
-
-
-class Pass(NamedTuple):
-    """One time that a visit is done: its steps in order, and at each what each round goes through.
-
-    That are the steps from one on to the one before another.
-    """
-
-    visit: int
-    steps: range
-    rounds: tuple[tuple[tuple[int, int], ...], ...] = ()
 
 
 class Passage(NamedTuple):
     """A walk at some extents, in one call of its kernel, or `around` calls in a loop of the driver.
 
     ``copies`` walks run at once, each with room of its own. ``visits`` are in trees of the kernel's
-    body by their place, each with its number of steps, none for a round; ``points`` are visits by
-    number and the blocks that they arrive at.
+    body by their place, each with its number of steps, none for a round.
     """
 
     walk: int
@@ -87,8 +41,7 @@ class Passage(NamedTuple):
     copies: int
     room: Room
     visits: tuple[tuple[int, int], ...]
-    points: Points
-    transfers: tuple[Transfer, ...]
+    parts: tuple[Part, ...]
     around: int = 0
     slot: int = 0
     rows: int = 1
@@ -151,7 +104,7 @@ class Movable:
         if not is_planned:
             many |= {s.tensor for s in self._walks[0] if s.whole and s.tensor in inside}
         rooms = self._rooms(inside - many, room_bytes - self._rest(inside))
-        while more := {s.tensor for s, room in rooms if self._count(s, room) > MOST_POINTS}:
+        while more := {s.tensor for s, room in rooms if self._parts(s, room) is None}:
             many |= more
             rooms = self._rooms(inside - many, room_bytes - self._rest(inside))
         taken = dict.fromkeys((_turn(s) for s, _ in rooms), 0)
@@ -199,8 +152,7 @@ class Movable:
         return self._copies(walk) * total
 
     def _passages(self, rooms: Sequence[tuple[Walk, Room]]) -> tuple[Passage, ...]:
-        known: dict[object, tuple[Points, tuple[Transfer, ...]]] = {}
-        return tuple(self._passage(s, room, known) for s, room in rooms)
+        return tuple(self._passage(s, room) for s, room in rooms)
 
     def _tensors(self, gone: Collection[str]) -> Iterator[str]:
         """The tensors of blocks of the arena: that of the workers has no name."""
@@ -245,7 +197,7 @@ class Movable:
         has_rounds = any(v.is_round for v in walk.visits)
         most = max(least, PARTS) if has_rounds else least
         rooms = (self._parted(walk, share, parts) for parts in range(most, least, -1))
-        few = (room for room in rooms if self._count(walk, room) <= MOST_POINTS)
+        few = (room for room in rooms if self._parts(walk, room) is not None)
         return next(few, self._parted(walk, share, least))
 
     def _all_of(self, walk: Walk) -> Room:
@@ -266,6 +218,8 @@ class Movable:
         most = max(few, MOST_BYTES // step_bytes)
         count = min(most, max(few, share // (parts * step_bytes)))
         if any(v.is_round for v in walk.visits):
+            if steps * steps > few * block_moves.MOST_POINTS:
+                few = max(few, -(-steps // block_moves.MOST_BLOCKS))
             count = max(1 << (count.bit_length() - 1), 1 << (few - 1).bit_length())
         count = min(count, steps)
         blocks = min(-(-steps // count), max(least, share // (count * step_bytes)))
@@ -273,20 +227,13 @@ class Movable:
         row_bytes = self._value(product(s.shape[walk.apart + 1 :])) * ITEM_BYTES[s.dtype]
         return Room(steps, step_bytes, count, blocks, rows, row_bytes)
 
-    def _count(self, walk: Walk, room: Room) -> int:
-        """The points of a walk, or more."""
-        passes, blocks = self._passes(walk, room), -(-room.steps // room.block_steps)
-        if passes is None:
-            return MOST_POINTS + 1
-        return 1 + sum(blocks * (1 + sum(map(len, each.rounds))) for each in passes)
-
     def _passes(self, walk: Walk, room: Room) -> tuple[Pass, ...] | None:
         """What a call does, one after the other; None if that is too much."""
-        key = walk.number, room.steps
+        key, most = (walk.number, room.steps), block_moves.MOST_POINTS
         if key not in self._known:
             done = self._done(walk, (*enumerate(walk.visits),), {}, room)
-            made = (*islice(done, MOST_POINTS + 1),)
-            self._known[key] = made if len(made) <= MOST_POINTS else None
+            made = (*islice(done, most + 1),)
+            self._known[key] = made if len(made) <= most else None
         return self._known[key]
 
     @cached_property
@@ -328,17 +275,26 @@ class Movable:
         ends = (self._value(turn.hi, {**env, parallel.dim: k}) for k in tiles)
         return range(low, max(ends, default=low))
 
-    def _passage(
-        self, walk: Walk, room: Room, known: dict[object, tuple[Points, tuple[Transfer, ...]]]
-    ) -> Passage:
-        """The transfers of a walk; those that are alike are found once."""
+    def _parts(self, walk: Walk, room: Room) -> tuple[Part, ...] | None:
+        """The transfers of a walk, found once for those that are alike; None if they are many."""
         passes = self._passes(walk, room)
-        assert passes is not None, f"{walk.tensor} is moved without a plan"
+        if passes is None:
+            return None
         is_kept = self.plan.storage[walk.tensor].place != "local"
         alike = tuple(replace(v, place=0, span=_ANY, turns=(), inside=()) for v in walk.visits)
         of = alike, passes, room, is_kept
-        if of not in known:
-            known[of] = transferred(alike, passes, room, is_kept)
+        if of not in self._moved:
+            self._moved[of] = parted(alike, passes, room, is_kept)
+        return self._moved[of]
+
+    @cached_property
+    def _moved(self) -> dict[object, tuple[Part, ...] | None]:
+        return {}
+
+    def _passage(self, walk: Walk, room: Room) -> Passage:
+        """A walk with its transfers."""
+        passes, parts = self._passes(walk, room), self._parts(walk, room)
+        assert passes is not None and parts is not None, f"{walk.tensor} is moved without a plan"
         steps = [0] * len(walk.visits)
         for each in passes:
             steps[each.visit] += len(each.steps)
@@ -346,7 +302,7 @@ class Movable:
         about = walk.number, walk.kernel, walk.tensor, self._copies(walk)
         around = sum(len(each.steps) for each in passes) if walk.around else 0
         visits, rows = tuple(zip(places, steps, strict=True)), max(1, self._value(walk.rows))
-        return Passage(*about, room, visits, *known[of], around, walk.slot, rows, walk.whole)
+        return Passage(*about, room, visits, parts, around, walk.slot, rows, walk.whole)
 
     @property
     def _page(self) -> int:
@@ -378,87 +334,3 @@ def _share(needs: Sequence[tuple[int, int]], all_bytes: int) -> int:
 def _child(visit: Visit, depth: int) -> int:
     """The place of a visit in the kernel, or in the body of so many loops that are turns."""
     return visit.inside[depth - 1] if depth else visit.place
-
-
-def least_room(visits: Sequence[Visit]) -> int:
-    """The blocks around a step, that of a round, and one that moves meanwhile."""
-    near = max((1 + (v.back > 0) + (v.ahead > 0) for v in visits if v.near), default=0)
-    return near + any(v.is_round for v in visits) + 1
-
-
-def transferred(
-    visits: Sequence[Visit], passes: Sequence[Pass], room: Room, is_kept: bool
-) -> tuple[Points, tuple[Transfer, ...]]:
-    """The points of a walk, and its transfers in the order in which they are issued.
-
-    What ``is_kept`` goes to the file at the end, as other kernels may read it.
-    """
-    touched = list(_touched(visits, passes, room))
-    points, near = [(k, block) for k, block, _ in touched], [blocks for _, _, blocks in touched]
-    uses: dict[int, list[int]] = {}
-    for p, blocks in enumerate(near):
-        for block in blocks:
-            uses.setdefault(block, []).append(p)
-    made, inside = list[Transfer](), dict[int, bool]()  # block -> whether it was written
-
-    def use(block: int, at: int) -> int:
-        """The first point from one on that touches a block."""
-        k = bisect_left(uses[block], at)
-        return uses[block][k] if k < len(uses[block]) else len(points)
-
-    def leave(block: int, issued: int, due: int) -> None:
-        is_needed = is_kept or use(block, due) < len(points)
-        way: Way = "out" if inside.pop(block) and is_needed else "drop"
-        made.append(Transfer(way, block, issued, due))
-
-    for at, blocks in enumerate(near):
-        visit, before = visits[points[at][0]], near[at - 1] if at else ()
-        for block in blocks:
-            if block not in inside:
-                issued = max(0, at - 1)
-                if len(inside) >= room.blocks:
-                    away = [b for b in inside if b not in blocks]
-                    free = [b for b in away if b not in before]
-                    issued = issued if free else at  # else what was used last leaves, in no time
-                    leave(max(free or away, key=lambda b: (use(b, at), b)), issued, at)
-                if not (visit.fills and uses[block][0] == at):
-                    made.append(Transfer("back", block, issued, at))
-            inside[block] = inside.get(block, False) or visit.writes
-    for block in sorted(inside):
-        leave(block, len(points), len(points))
-    return tuple(points), tuple(made)
-
-
-def _touched(
-    visits: Sequence[Visit], passes: Sequence[Pass], room: Room
-) -> Iterator[tuple[int, int, Sequence[int]]]:
-    """The visit of each point, the block that it arrives at, and the blocks that are touched."""
-    for k, span, rounds in passes:
-        visit = visits[k]
-        steps = groupby(enumerate(span), lambda at: at[1] // room.block_steps)
-        for block, inside in steps if rounds else ((t, ()) for t in _blocks(span, room)):
-            near = (*_near(visit, span, block, room),) if visit.near else ()
-            if visit.near:
-                yield k, block, near
-            for at, _ in inside:
-                for j, goes in enumerate(rounds):
-                    first, end = goes[at][0], min(goes[at][1], room.steps)
-                    for b in _blocks(range(first, end), room):
-                        yield k + 1 + j, b, near if b in near else (*near, b)
-
-
-def _blocks(span: range, room: Room) -> Iterator[int]:
-    """The blocks that some steps lie in, in order."""
-    if span:
-        first, last, by = span[0] // room.block_steps, span[-1] // room.block_steps, span.step
-        yield from range(first, last + by, by)
-
-
-def _near(visit: Visit, span: range, block: int, room: Room) -> range:
-    """The blocks that are touched while a loop is at one."""
-    least, most = (span[-1], span[0]) if visit.reverse else (span[0], span[-1])
-    first = max(least, block * room.block_steps) - visit.back
-    last = min(most, (block + 1) * room.block_steps - 1) + visit.ahead
-    return range(
-        max(0, first) // room.block_steps, min(last, room.steps - 1) // room.block_steps + 1
-    )

@@ -34,8 +34,8 @@ class Passage(transfer_timeline.Passage, Protocol):
     """The transfers of a history in one call of a kernel, each with the points of issue and end.
 
     In a loop of the driver they are those of ``around`` calls, else that is 0. ``visits`` are trees
-    of the kernel's body by their place, each with its number of steps; ``points`` are arrivals at
-    blocks, by the visit; the end of the call is the last.
+    of the kernel's body by their place, each with its number of steps; points of ``parts`` are
+    arrivals at blocks, by the visit; the end of the call is the last.
     """
 
     @property

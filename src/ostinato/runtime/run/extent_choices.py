@@ -37,6 +37,19 @@ class PlacedRoom(NamedTuple):
         return cls(*about, room.rows, room.row_bytes)
 
 
+class PlacedPart(NamedTuple):
+    """See `ostinato.report.transfer_timeline.Part`."""
+
+    times: int
+    points: tuple[tuple[int, int], ...]
+    transfers: tuple[tuple[str, int, int, int], ...]
+
+    @classmethod
+    def of(cls, part: Iterable[Any]) -> PlacedPart:
+        times, points, transfers = part
+        return cls(times, _rows(points), _rows(transfers))
+
+
 class PlacedPassage(NamedTuple):
     """See `ostinato.runtime.run.artifact.Passage`."""
 
@@ -46,14 +59,13 @@ class PlacedPassage(NamedTuple):
     copies: int
     room: PlacedRoom
     visits: tuple[tuple[int, int], ...]
-    points: tuple[tuple[int, int], ...]
-    transfers: tuple[tuple[str, int, int, int], ...]
+    parts: tuple[PlacedPart, ...]
     around: int
 
     @classmethod
     def read(cls, row: list[Any]) -> PlacedPassage:
-        walk, kernel, tensor, copies, room, visits, points, transfers, around = row
-        rest = _rows(visits), _rows(points), _rows(transfers), around
+        walk, kernel, tensor, copies, room, visits, parts, around = row
+        rest = _rows(visits), tuple(map(PlacedPart.of, parts)), around
         return cls(walk, kernel, tensor, copies, PlacedRoom(*room), *rest)
 
 
@@ -72,8 +84,7 @@ class PlacedMoves(NamedTuple):
                 *(p.walk, p.kernel, p.tensor, p.copies),
                 PlacedRoom.of(p.room),
                 _rows(p.visits),
-                _rows(p.points),
-                _rows(p.transfers),
+                tuple(map(PlacedPart.of, p.parts)),
                 p.around,
             )
             for p in moves.passages

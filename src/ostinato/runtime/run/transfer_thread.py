@@ -19,8 +19,10 @@ import ctypes
 import mmap
 import threading
 import weakref
-from collections.abc import Collection, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from queue import SimpleQueue
 from typing import Any
 
@@ -39,11 +41,12 @@ _Order = tuple[str, tuple[_Range, ...], threading.Event]
 
 @dataclass
 class _Call:
-    """A call under way: where its history starts, its last point, what has been issued."""
+    """A call under way: where its history starts, what it issues from now on, its last point."""
 
     start: int
+    rest: Iterator[tuple[str, int, int, int]]
+    next: tuple[str, int, int, int] | None = None
     point: int = -1
-    issued: int = 0
     inside: set[int] = field(default_factory=set[int])  # blocks
     ended: dict[int, list[threading.Event]] = field(
         default_factory=dict[int, list[threading.Event]]
@@ -56,8 +59,12 @@ class _Walk:
     def __init__(self, passage: Passage, item: int) -> None:
         """Number the points; an element has so many bytes."""
         self.passage, self.item = passage, item
-        self.end = len(passage.points)
-        self.last = max((visit for visit, _ in passage.points), default=-1)
+        self._parts = [part for part in passage.parts if part.points]
+        counts = [part.times * len(part.points) for part in self._parts]
+        self._starts = [0, *accumulate(counts)]
+        self.end = self._starts[-1]
+        visits = (visit for part in self._parts for visit, _ in part.points)
+        self.last = max(visits, default=-1)
         self.size = passage.room.steps * passage.room.step_bytes
 
     def point(self, visit: int, block: int, before: int) -> int:
@@ -65,13 +72,29 @@ class _Walk:
 
         Mostly it is the very next; a loop that ends early leaves some out.
         """
-        points = self.passage.points
         if visit > self.last:
             return self.end
-        if points[before + 1 : before + 2] == ((visit, block),):
-            return before + 1
-        rest = range(before + 1, self.end)
-        return next((k for k in rest if points[k] == (visit, block)), before)
+        at, wanted = before + 1, (visit, block)
+        while at < self.end:
+            k = bisect_right(self._starts, at) - 1
+            points, behind = self._parts[k].points, self._starts[k + 1]
+            first = (at - self._starts[k]) % len(points)
+            if points[first] == wanted:
+                return at
+            turn = (*points[first:], *points[:first])[: behind - at]
+            if wanted in turn:
+                return at + turn.index(wanted)
+            at = behind
+        return before
+
+    def transfers(self) -> Iterator[tuple[str, int, int, int]]:
+        """All transfers of a call, with the points of issue and end."""
+        first = 0
+        for part in self.passage.parts:
+            for _ in range(part.times):
+                for way, block, issued, due in part.transfers:
+                    yield way, block, first + issued, first + due
+                first += len(part.points)
 
     def bytes_of(self, block: int) -> tuple[int, int]:
         """The first byte of a block and the one behind it, in the history."""
@@ -132,16 +155,19 @@ class TransferThread:
         here = step // walk.passage.room.block_steps
         with self._issuing:
             calls = self._calls.setdefault((walk.passage.walk, start), {})
-            call = calls.setdefault(threading.get_ident(), _Call(self._arena + start * walk.item))
+            call = calls.get(threading.get_ident())
+            if call is None:
+                call = _Call(self._arena + start * walk.item, walk.transfers())
+                call.next = next(call.rest, None)
+                calls[threading.get_ident()] = call
             point = walk.point(visit, here, call.point)
             if point <= call.point:
                 return
-            transfers = walk.passage.transfers
-            while call.issued < len(transfers) and transfers[call.issued][2] <= point:
-                way, block, _, due = transfers[call.issued]
+            while call.next is not None and call.next[2] <= point:
+                way, block, _, due = call.next
                 ended = self._issue(walk, call, calls, way, block)
                 call.ended.setdefault(due, []).append(ended)
-                call.issued += 1
+                call.next = next(call.rest, None)
             call.point = point
             if visit <= walk.last:
                 call.inside.add(here)
