@@ -9,6 +9,7 @@ after the other is computed at the same element, no worker waits for another.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
@@ -68,15 +69,16 @@ class Slicer:
         pieces = [Piece(t, self.touched(t), self.is_cut(t)) for t in self.apart(run)]
         while True:
             _number(pieces)
-            small = [p for p in pieces if p.is_cut and self.is_small(p, pieces)]
-            if not small:
+            grouped = defaultdict[int, list[Piece]](list)
+            for piece in pieces:
+                grouped[piece.group].append(piece)
+            small = [p for each in grouped.values() if self.is_small(each) for p in each]
+            if not any(p.is_cut for p in small):
                 break
             for piece in small:
                 piece.is_cut = False
-        numbers = sorted({p.group for p in pieces})
         return [
-            (number % 2 == 1, tuple(p.tree for p in pieces if p.group == number))
-            for number in numbers
+            (number % 2 == 1, tuple(p.tree for p in grouped[number])) for number in sorted(grouped)
         ]
 
     def shares(self, loop: Loop) -> bool:
@@ -87,11 +89,8 @@ class Slicer:
         is_much = sum(map(self.work, cut)) >= MEETING * self.target.shared_elements
         return is_much or any(self.shares(t) for t in loop.body if isinstance(t, Loop))
 
-    def is_small(self, piece: Piece, pieces: Sequence[Piece]) -> bool:
-        return (
-            sum(self.work(p.tree) for p in pieces if p.group == piece.group)
-            < self.target.shared_elements
-        )
+    def is_small(self, group: Sequence[Piece]) -> bool:
+        return sum(self.work(p.tree) for p in group) < self.target.shared_elements
 
     def work(self, tree: Tree) -> int:
         """The elements that a tree computes."""
@@ -204,17 +203,16 @@ class Slicer:
 
         Trees that touch the same memory have the same boundaries, those of the shortest array.
         """
-        touched, out = [self.touched(t) for t in trees], [self.most(t) for t in trees]
-        joined = list(range(len(trees)))
-        for k, one in enumerate(touched):
-            for other in (j for j in range(k) if one.shared(touched[j])):
-                old, new = joined[k], joined[other]
-                joined = [new if group == old else group for group in joined]
-        for group in set(joined):
-            members = [k for k, of in enumerate(joined) if of == group]
-            both = gcd(*(out[k] for k in members))
-            out = [both if k in members else number for k, number in enumerate(out)]
-        return tuple(out)
+        joined = [[k] for k in range(len(trees))]  # of each tree, all that it is joined with
+        for k, before in enumerate(conflicts([self.touched(t) for t in trees])):
+            for few, many in (sorted((joined[j], joined[k]), key=len) for j in before):
+                if few is not many:
+                    many += few
+                    for member in few:
+                        joined[member] = many
+        most = [self.most(t) for t in trees]
+        whole = {id(each): gcd(*(most[k] for k in each)) for each in joined}
+        return tuple(whole[id(each)] for each in joined)
 
     def most(self, tree: Tree) -> int:
         """The slices that every array of a tree has; squares that are transposed are not cut."""
@@ -235,12 +233,24 @@ class Slicer:
 
 def _number(pieces: Sequence[Piece]) -> None:
     """Give every piece the first group in which it comes after what it has to follow."""
-    for k, piece in enumerate(pieces):
+    for before, piece in zip(conflicts([p.touched for p in pieces]), pieces, strict=True):
         first = int(piece.is_cut)
-        for other in pieces[:k]:
+        for other in (pieces[k] for k in before):
             shared = piece.touched.shared(other.touched)
-            if shared:
-                apart = shared & (piece.touched.apart | other.touched.apart)
-                together = piece.is_cut == other.is_cut and not (piece.is_cut and apart)
-                first = max(first, other.group + (0 if together else 1))
+            apart = shared & (piece.touched.apart | other.touched.apart)
+            together = piece.is_cut == other.is_cut and not (piece.is_cut and apart)
+            first = max(first, other.group + (0 if together else 1))
         piece.group = first + (first % 2 != int(piece.is_cut))
+
+
+def conflicts(touched: Sequence[Touched]) -> Iterator[list[int]]:
+    """For each tree the ones before that share with it what one of the two writes."""
+    writers, users = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    for k, one in enumerate(touched):
+        found = {j for name in one.writes for j in users[name]}
+        found |= {j for name in one.reads for j in writers[name]}
+        yield sorted(found)
+        for name in one.writes:
+            writers[name].append(k)
+        for name in one.writes | one.reads:
+            users[name].append(k)

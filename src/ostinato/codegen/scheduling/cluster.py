@@ -8,8 +8,7 @@ and elementwise fusion are both this function, with other headers.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -61,6 +60,8 @@ class _Clusters(Generic[H]):
         self.kinds = [self.number(header) for header in self.headers]
         self.group_kinds: list[int] = []
         self.together: dict[tuple[int, int], Sequence[H]] = {}
+        self.firsts: dict[int, int] = {}  # while groups are merged
+        self.lasts: dict[int, int] = {}
         self.fitting: dict[int, list[bool]] = {kind: [] for kind in self.kinds}
         for edge in self.edges:
             self.before[edge.target].append(edge)
@@ -169,12 +170,8 @@ class _Clusters(Generic[H]):
 
     def merge_groups(self, a: int, b: int) -> bool:
         """Move all of group ``a`` to the later group ``b``, or the other way round, if allowed."""
-        if not self.members[a] or not self.members[b] or not self.merging(a, b):
-            return False
-        ends = [self.at[e.target] for item in self.members[a] for e in self.after[item]]
-        starts = [self.at[e.source] for item in self.members[b] for e in self.before[item]]
-        later = all(end == a or end >= b for end in ends)
-        if not later and not all(start == b or start <= a for start in starts):
+        later = self.first_user(a) >= b
+        if not self.merging(a, b) or not (later or self.last_source(b) <= a):
             return False
         deps = [*self.between(a, b), *self.inside(a), *self.inside(b)]
         for header in self.merging(a, b):
@@ -183,6 +180,22 @@ class _Clusters(Generic[H]):
                 return True
         return False
 
+    def first_user(self, group: int) -> int:
+        """The first group behind that needs something of a group."""
+        if group not in self.firsts:
+            ends = (self.at[e.target] for item in self.members[group] for e in self.after[item])
+            self.firsts[group] = min(
+                (end for end in ends if end != group), default=len(self.members)
+            )
+        return self.firsts[group]
+
+    def last_source(self, group: int) -> int:
+        """The last group before that a group needs something of."""
+        if group not in self.lasts:
+            starts = (self.at[e.source] for item in self.members[group] for e in self.before[item])
+            self.lasts[group] = max((start for start in starts if start != group), default=-1)
+        return self.lasts[group]
+
     def between(self, a: int, b: int) -> list[Dep]:
         into = (e for item in self.members[b] for e in self.before[item])
         return [e.dep for e in into if self.at[e.source] == a]
@@ -190,6 +203,13 @@ class _Clusters(Generic[H]):
     def absorb(self, source: int, target: int, header: H) -> None:
         for item in self.members[source]:
             self.at[item] = target
+            for e in self.before[item]:
+                self.firsts.pop(self.at[e.source], None)
+            for e in self.after[item]:
+                self.lasts.pop(self.at[e.target], None)
+        for known in (self.firsts, self.lasts):
+            known.pop(source, None)
+            known.pop(target, None)
         self.members[target] += self.members[source]
         self.members[source] = []
         self.head(target, header)
@@ -228,13 +248,41 @@ class _Clusters(Generic[H]):
 
     def drained(self) -> bool:
         """Try every pair of groups once."""
-        pairs = itertools.combinations(range(len(self.members)), 2)
-        return any([self.drain(a, b) for a, b in pairs if self.members[b]])
+        found = False
+        for a in range(len(self.members)):
+            for b in self.users_from(a):
+                found = self.drain(a, b) or found
+        return found
+
+    def users_from(self, group: int) -> Iterator[int]:
+        """The groups that need something of a group, in order, while it loses items to them.
+
+        To another one nothing is drained: no less would cross groups.
+        """
+        last = group
+        while True:
+            ends = (self.at[e.target] for item in self.members[group] for e in self.after[item])
+            more = [end for end in ends if end > last]
+            if not more:
+                return
+            last = min(more)
+            yield last
 
     def merged(self) -> bool:
-        """Try every pair of groups once."""
-        pairs = itertools.combinations(range(len(self.members)), 2)
-        return any([self.merge_groups(a, b) for a, b in pairs])
+        """Try every pair of groups once, but for those of which others between need one."""
+        found, self.firsts, self.lasts = False, {}, {}
+        for a in range(len(self.members)):
+            kinds, rest = self.group_kinds, range(a + 1, len(self.members))
+            for b in rest if self.members[a] else ():
+                if not self.members[b]:
+                    continue
+                fits = self.together.get((kinds[a], kinds[b]), True)
+                first, last = self.firsts.get(a, b), self.lasts.get(b, a)
+                if fits and (first >= b or last <= a):  # what is not known yet may be
+                    found = self.merge_groups(a, b) or found
+                    if not self.members[a]:
+                        break
+        return found
 
 
 def cluster(
