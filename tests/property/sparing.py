@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
+from unittest.mock import PropertyMock, patch
 
 import numpy as np
 
+from ostinato.certificate.slots import Misplaced
+from ostinato.certificate.timeline import layouts_of, timeline_of
+from ostinato.certificate.transfer_proof import check_transfers
+from ostinato.codegen.planning import block_moves
+from ostinato.codegen.planning.planned import Plan
+from ostinato.codegen.planning.transfers import Movable
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.functions import Array
 from tests.property.judge import Bench, Disagreement, within
@@ -21,6 +30,8 @@ WAYS: Mapping[str, dict[str, Any]] = {
     "all ways": {"spill": True},
 }
 SHARES = (0.0, 0.0, 0.3, 0.6, 0.9)  # of the usual peak
+POINTS = (1 << 17, 1 << 17, 200, 40)  # of a plan that is written out: others have parts
+FINE_BYTES = 64  # of a page, so that small histories have many blocks
 
 
 def in_little_memory(bench: Bench, options: Mapping[str, Any]) -> None:
@@ -40,10 +51,35 @@ def in_little_memory(bench: Bench, options: Mapping[str, Any]) -> None:
         way = WAYS[name]
         limit = 1 + int(chance.choice(SHARES) * peak)
         without = *options.get("without", ()), *way.get("without", ())
-        made = within(limit, bench.program, **{**base, **way, "without": without})
-        require_same(f"{name} within {limit} bytes", bench.run(made, given), expected)
-        require_bytes(name, made, at)
+        with fine_blocks(chance) if way.get("spill") else nullcontext():
+            made = within(limit, bench.program, **{**base, **way, "without": without})
+            require_same(f"{name} within {limit} bytes", bench.run(made, given), expected)
+            require_bytes(name, made, at)
+            require_proof(name, made, at)
     require_records(usual, bench, given, chance.randint(1, 3), expected)
+
+
+@contextmanager
+def fine_blocks(chance: random.Random) -> Generator[None]:
+    """Plans are made for small pages, and some of them as if their lists were long."""
+    page, points = chance.choice((FINE_BYTES, FINE_BYTES, 4096)), chance.choice(POINTS)
+    small = patch.object(Movable, "_page", new_callable=PropertyMock, return_value=page)
+    with small, patch.object(block_moves, "MOST_POINTS", points):
+        yield
+
+
+def require_proof(what: str, made: Compiled, at: Mapping[str, int]) -> None:
+    """The transfers of a plan are proved, by code that shares none with the planner."""
+    artifact = made.executable.artifact
+    assert isinstance(artifact.place, partial), "a layout is that of a plan"
+    plan, most = artifact.place.args[0], artifact.place.keywords["most_in_memory"]
+    assert isinstance(plan, Plan), "a layout is that of a plan"
+    for workers in (1, 2):
+        (layout,) = layouts_of(plan, workers, [at], most)
+        try:
+            check_transfers(timeline_of(plan), layout, workers)
+        except Misplaced as refused:
+            raise Disagreement(f"the transfers of {what} are refused: {refused}") from refused
 
 
 def require_same(what: str, found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:

@@ -134,7 +134,7 @@ class Movable:
     @property
     def _apart(self) -> int:
         """The pages at both ends of what is in memory."""
-        return 2 * self.plan.target.page_bytes
+        return 2 * self._page
 
     def _bytes(self, walk: Walk, room: Room) -> int:
         """What a walk takes in memory, in all its calls at once."""
