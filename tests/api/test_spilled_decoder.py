@@ -1,5 +1,6 @@
 """Keys and values of a decoder that do not fit into memory: each step reads them all, by a plan."""
 
+import threading
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.certificate.transfer_proof import check_transfers
 from ostinato.codegen.planning.arena import layout
 from ostinato.pdg.index import Dim
+from ostinato.runtime.run.frame import Frame
 from tests.api.test_spill import moved, seen
 from tests.codegen.test_estimate import planned
 
@@ -124,6 +126,25 @@ def test_what_calls_of_a_loop_of_the_driver_read_whole_has_the_same_bits() -> No
     assert all(p.around == 256 for p in frame.layout.moves.passages)
     (timeline,) = run.explain(**sizes).memory.transfers
     assert timeline.bytes > 0
+    in_turns_by_two_threads(frame)
+
+
+def in_turns_by_two_threads(frame: Frame) -> None:
+    """Calls of a loop of the driver are one walk, whichever thread makes them."""
+    moves, thread = frame.layout.moves, frame.transfers
+    assert thread is not None, "histories move"
+    thread.count, passage = 0, moves.passages[0]
+    points = [point for part in passage.parts for point in part.times * [*part.points]]
+    for k, (visit, block) in enumerate([*points, (len(passage.visits), 0)]):
+        step, start = block * passage.room.block_steps, frame.layout.memory_bytes // 4
+        about = passage.walk, visit, step, start
+        one = threading.Thread(target=thread.arrived, args=about) if k % 2 else None
+        if one is not None:
+            one.start()
+            one.join()
+        else:
+            thread.arrived(*about)
+    assert thread.count == moved([passage]) and thread.failure is None
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no account of memory")

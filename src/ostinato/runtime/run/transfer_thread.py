@@ -33,6 +33,7 @@ from ostinato.runtime.run.artifact import Layout, Passage
 from ostinato.runtime.run.spill_file import bring, first_byte, forget
 
 PAGE = mmap.PAGESIZE
+ANYONE = 0  # instead of a thread
 AROUND = 16 * PAGE  # the system maps so much around a page that is read
 _ARRIVED = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
 _Range = tuple[int, int]  # the first address, the one behind
@@ -153,13 +154,15 @@ class TransferThread:
 
     def _arrive(self, walk: _Walk, visit: int, step: int, start: int) -> None:
         here = step // walk.passage.room.block_steps
+        # what the driver does in a loop, any thread may, one after the other
+        worker = ANYONE if walk.passage.around else threading.get_ident()
         with self._issuing:
             calls = self._calls.setdefault((walk.passage.walk, start), {})
-            call = calls.get(threading.get_ident())
+            call = calls.get(worker)
             if call is None:
                 call = _Call(self._arena + start * walk.item, walk.transfers())
                 call.next = next(call.rest, None)
-                calls[threading.get_ident()] = call
+                calls[worker] = call
             point = walk.point(visit, here, call.point)
             if point <= call.point:
                 return
@@ -172,7 +175,7 @@ class TransferThread:
             if visit <= walk.last:
                 call.inside.add(here)
             if point == walk.end:
-                del calls[threading.get_ident()]
+                del calls[worker]
         for due in [due for due in call.ended if due <= point]:
             for ended in call.ended.pop(due):
                 ended.wait()
