@@ -181,7 +181,8 @@ def test_what_would_be_a_long_list_is_a_plan_that_comes_again(
     assert use.predicted_peak_bytes <= LIMIT + 128 < use.file_bytes and not use.unplanned
     expected = decoder().compile(memory_limit=ENOUGH, hints=SIZES)(**given(8, 300))["h"]
     assert run(**given(8, 300))["h"].tobytes() == expected.tobytes()
-    (frame,) = [f for f in run.executable._free if f.transfers and f.layout.moves.passages]
+    free = run.executable._free  # pyright: ignore[reportPrivateUsage]
+    (frame,) = [f for f in free if f.transfers and f.layout.moves.passages]
     parts = [part for p in frame.layout.moves.passages for part in p.parts]
     assert max(part.times for part in parts) > 10
     done = sum(p.copies * moved([p]) for p in frame.layout.moves.passages)

@@ -48,7 +48,7 @@ def round_of(plan: Plan, leaf: Leaf, tensor: str) -> Round | None:
     if owners.count(tensor) != 1 or len(found) != 1:
         return None
     ways: list[tuple[Way, Axis | None]] = [("m", leaf.m), ("n", leaf.n), ("k", leaf.k)]
-    ways += [("outer", leaf.outer[0])] if leaf.outer else []
+    ways.append(("outer", leaf.outer[0] if leaf.outer else None))
     for way, axis in ways:
         first = None if axis is None else _first(plan, leaf, found[0], axis)
         if axis is not None and first is not None:
