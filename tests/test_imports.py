@@ -74,6 +74,8 @@ CIRCLES: Mapping[str, frozenset[str]] = {
             *("language.ragged.operators", "language.ragged.reads"),
         }
     ),
+    # A plan keeps what its kernels pass through, which is found from the plan once.
+    "planning": frozenset({f"codegen.planning.{n}" for n in ("planned", "rounds", "walks")}),
     # Algorithms may be copied as they are: they are written in the public names, which list them.
     "rl": frozenset(
         {
