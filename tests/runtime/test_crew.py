@@ -73,6 +73,19 @@ def test_brief_runs_beside_each_other_are_not_mixed_up(is_shared: bool, brief: C
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_machine_code_is_there_while_it_runs_when_two_callers_made_it_at_once(
+    brief: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the two has a library that nobody else has, as here every caller."""
+    made_for: Any = spinning_pool.made_for
+    monkeypatch.setattr(spinning_pool, "made_for", made_for.__wrapped__)
+    child = os.fork()
+    if child == 0:
+        os._exit(7 if np.array_equal(brief(x=X)["s"], np.cumsum(X, 0)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_process_looks_for_nobody_who_is_not_there(brief: Compiled) -> None:
     brief(x=X)
     child = os.fork()
@@ -86,12 +99,13 @@ def test_a_caller_that_is_interrupted_lets_everybody_go_and_begins_nothing_again
 ) -> None:
     begun = list[object]()
 
-    def interrupted(*job: object) -> int:
-        begun.append(job)
-        raise KeyboardInterrupt
+    class Interrupted:
+        def function(self, *job: object) -> int:
+            begun.append(job)
+            raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(spinning_pool, "lead_of", lambda: interrupted)
+        patch.setattr(spinning_pool, "lead_of", Interrupted)
         brief(x=X)
     assert len(begun) == 1
     np.testing.assert_array_equal(brief(x=X)["s"], np.cumsum(X, 0))

@@ -264,7 +264,7 @@ class Crew:
         try:
             slots = np.array([post.address for post in posts], np.int64)
             job = slots.ctypes.data, run.address, self._entry.address, place, count
-            while (asleep := lead(workers - 1, *job)) > 0:
+            while (asleep := lead.function(workers - 1, *job)) > 0:
                 posts[asleep - 1].wake()
         finally:
             memory = (self._words, self._memory, self._entry, run)
@@ -273,7 +273,10 @@ class Crew:
 
 @dataclass(frozen=True)
 class _Native:
-    """A function of integers, called without the GIL; it is valid as long as its library is."""
+    """A function of integers, called without the GIL; it is valid as long as its library is.
+
+    Who calls it holds the record: of two threads that make it at once, one has the only one.
+    """
 
     library: Library
     address: int
@@ -299,9 +302,9 @@ def made_for(text: str, count: int, _cache: str) -> _Native:
     return _Native(library, address, kind(address))
 
 
-def lead_of() -> Callable[..., int]:
+def lead_of() -> _Native:
     """What a caller does: see `LEAD`."""
-    return _native(LEAD, 6).function
+    return _native(LEAD, 6)
 
 
 def _spread(count: int) -> _Native:
