@@ -135,6 +135,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: ot.linalg.inv(ot.zeros((2, 3))),
         "the last two axes make no square matrix\n  Give matrices with as many rows as columns.",
     ),
+    "no rows": (
+        lambda: ot.linalg.det(ot.zeros((0, 0))),
+        "(0, 0): the matrix has no rows\n  Give matrices of at least one row.",
+    ),
     "another right side": (
         lambda: ot.linalg.solve(ot.eye(3), ot.zeros((2,))),
         "Give a right side of 3 rows.",

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.errors import AffineError, OptionError, OstinatoError
+from ostinato.pdg.errors import AffineError, OptionError, OstinatoError, ShapeError
 from ostinato.pdg.intervals import LONGEST
+from ostinato.pdg.limits import MOST_DIMS
 from tests.errors.refusal import refusal
 
 T = ot.dims("t")
@@ -75,6 +77,28 @@ def test_an_axis_has_positions_of_32_bits() -> None:
     for run in (program.interpret, program.compile()):
         with pytest.raises(OstinatoError, match=r"B \* T = 4294967296 .*, the most is 2147483647"):
             run(T=2**16, B=2**16)
+
+
+def test_a_tensor_has_a_limited_number_of_axes_and_dimensions() -> None:
+    few, many = ot.input("few", (1,) * MOST_DIMS), ot.input("many", (1,) * MOST_DIMS, over=T)
+    program = ot.Program(y=few.sum(), z=ot.transpose(few) * 2.0)
+    assert program.compile()(few=np.full((1,) * MOST_DIMS, 3.0))["y"] == 3.0
+    text = refusal(ShapeError, lambda: ot.Program(y=many * 2.0))
+    assert text.endswith(
+        ": `many` has 1 dimensions and 60 axes\n  A tensor has at most 60 of them."
+    )
+
+
+def test_a_program_has_a_limited_number_of_dimensions() -> None:
+    each = ot.dims(" ".join(f"d{k}" for k in range(MOST_DIMS)))
+    few = {f"y{k}": ot.input(f"x{k}", over=d)[:].sum() for k, d in enumerate(each)}
+    given = {f"x{k}": [1.0] * (k + 1) for k in range(MOST_DIMS)}
+    assert ot.Program(**few).compile()(**given)["y7"] == 8.0
+    text = refusal(AffineError, lambda: ot.Program(**few, last=X[:].sum()))
+    assert text.endswith(
+        " the program is over more than 60 dimensions\n"
+        "  Use one dimension for all that has as many steps, or write two programs."
+    )
 
 
 def test_a_position_beyond_every_dimension_is_refused() -> None:

@@ -12,6 +12,9 @@ from ostinato import nn, optim
 from ostinato.compiler.passes import PASSES
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.pass_record import Passes
+from ostinato.rewrite.engine.egglog_session import Cell
+from ostinato.rewrite.extract.export import ENode
+from ostinato.rewrite.extract.unfolded import Unfolding
 from ostinato.rewrite.load.folded_rows import folded
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.optimize import Optimized, RewriteOptions, optimize
@@ -108,3 +111,25 @@ def test_terms_are_chosen_once_for_layers_that_read_two_others() -> None:
     few, many = (rewritten(scaled(layers)).report for layers in (14, 18))
     assert not few.apart and not many.apart
     assert many.steps < 1.01 * few.steps
+
+
+def test_copies_that_become_one_class_are_united_in_linear_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where every second copy of a part takes back what the one before did."""
+    looks, original = list[object](), Unfolding._fields
+
+    def counted(self: Unfolding, e: ENode) -> tuple[Cell, ...]:
+        looks.append(e)
+        return original(self, e)
+
+    monkeypatch.setattr(Unfolding, "_fields", counted)
+    counts = dict[int, int]()
+    for length in (600, 1200):
+        looks.clear()
+        y = ot.input("x", over=ot.dims("t"))
+        for _ in range(length):
+            y = -y
+        rewritten(ot.Program(y=y))
+        counts[length] = len(looks)
+    assert 0 < counts[1200] < 3 * counts[600]

@@ -34,7 +34,7 @@ from ostinato.pdg import build
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.extra_dims import inner
 from ostinato.pdg.functions import FLOATS
-from ostinato.pdg.index import dims_of
+from ostinato.pdg.index import dims_of, expr
 from ostinato.pdg.naming import sized
 from ostinato.provenance.place import place
 
@@ -186,13 +186,16 @@ def _pivots(a: object, name: str) -> Tensor:
 def _square(x: Tensor, name: str) -> Tensor:
     """A stack of square matrices of floats.
 
-    Errors: ShapeError if they are not square, or their size depends on the point.
+    Errors: ShapeError if they are not square, have no rows, or a size that depends on the point.
     """
     x = x.cast(accepted(x.dtype, FLOATS))
     shape = x.node.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         fact = f"`{name}` of {sized(x.node)}: the last two axes make no square matrix"
         raise ShapeError(fact, "Give matrices with as many rows as columns.", place())
+    if shape[-1] == expr(0):
+        fact = f"`{name}` of {sized(x.node)}: the matrix has no rows"
+        raise ShapeError(fact, "Give matrices of at least one row.", place())
     if dims_of(shape[-1]):
         fact = f"`{name}` of {sized(x.node)}: the size depends on the point"
         remedy = "Give a matrix of a fixed size, such as one that is 1 on the rest of its diagonal."

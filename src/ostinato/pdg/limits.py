@@ -27,6 +27,12 @@ DEEPEST = 100
 MOST_POSITIONS = 2**31 - 1
 """The most positions of one axis: each has a number of type int32."""
 
+MOST_DIMS = 60
+"""The most dimensions of a program, and dimensions and axes of a tensor.
+
+Sets of them are masks of 64 bits, of which the compiler needs some for dimensions of its own.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -38,11 +44,12 @@ class Count:
 
 
 def check_limits(pdg: Pdg) -> None:
-    """Refuse index expressions that int64 may not hold, and axes that are too long.
+    """Refuse index expressions that int64 may not hold, and axes that are too long or too many.
 
     Errors: AffineError, ShapeError.
     """
     places = _places(pdg)
+    _check_dims(pdg, places)
     for node in pdg.nodes():
         for e in _expressions(node):
             require_small(e, places[node])
@@ -57,6 +64,19 @@ def check_limits(pdg: Pdg) -> None:
             where = equation.where[k] if k < len(equation.where) else equation.rec.where
             for e in compared(cond):
                 require_small(e, where)
+
+
+def _check_dims(pdg: Pdg, places: Mapping[Node, str]) -> None:
+    found = set[Dim]()
+    for node in pdg.nodes():
+        if node.rank + len(node.domain) > MOST_DIMS:
+            fact = f"{called(node)} has {len(node.domain)} dimensions and {node.rank} axes"
+            raise ShapeError(fact, f"A tensor has at most {MOST_DIMS} of them.", places[node])
+        found.update(node.domain)
+        if len(found) > MOST_DIMS:
+            fact = f"with {called(node)} the program is over more than {MOST_DIMS} dimensions"
+            remedy = "Use one dimension for all that has as many steps, or write two programs."
+            raise AffineError(fact, remedy, places[node])
 
 
 def _check_distance(node: Node, op: Read, where: str) -> None:

@@ -180,9 +180,12 @@ class Unfolding:
         return self._copied[part]
 
     def _root(self, cls: int) -> int:
-        while cls in self._into:
-            cls = self._into[cls]
-        return cls
+        root = cls
+        while root in self._into:
+            root = self._into[root]
+        while cls != root:  # the next way is short
+            self._into[cls], cls = root, self._into[cls]
+        return root
 
     def _unite(self, pairs: list[tuple[int, int]]) -> None:
         """Unite classes, and those that thereby get the same operator of the same operands."""
@@ -197,7 +200,8 @@ class Unfolding:
             one, other = map(self._root, pairs.pop())
             if one == other:
                 continue
-            kept, gone = min(one, other), max(one, other)
+            # which readers are looked at again: the fewer ones
+            gone, kept = sorted((one, other), key=lambda cls: (len(readers.get(cls, ())), -cls))
             self._into[gone] = kept
             self._dom[kept] &= self._dom.pop(gone)
             moved = readers.pop(gone, [])
@@ -207,6 +211,21 @@ class Unfolding:
                 if same != cls or its != place:
                     self._united |= {(its.cls, alike), (place.cls, source)}
                 pairs.append((same, cls))
+        self._name_by_least()
+
+    def _name_by_least(self) -> None:
+        """Let the least of united classes be the one that they became."""
+        least: dict[int, int] = {}
+        united = [(cls, self._root(cls)) for cls in self._into]
+        for cls, root in united:
+            least[root] = min(cls, least.get(root, root))
+        for cls, root in united:
+            self._into[cls] = least[root]
+        for root, cls in least.items():
+            if cls != root:
+                self._into[root] = cls
+                self._dom[cls] = self._dom.pop(root)
+                del self._into[cls]
 
     def _fields(self, e: ENode) -> tuple[Cell, ...]:
         fields = list(e.fields)

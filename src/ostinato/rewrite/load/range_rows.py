@@ -19,6 +19,7 @@ from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.functions import FLOATS, POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, floordiv, maximum, minimum
+from ostinato.pdg.limits import MOST_DIMS
 from ostinato.pdg.node import Dtype, Iota, Map, Node, Pdg, Read, Reduce, postorder
 from ostinato.pdg.upper_bound import upper_bound
 from ostinato.rewrite.engine.egglog_session import Row
@@ -233,7 +234,10 @@ WIDTH = 128  # steps of a tile: its scores and weights stay in the nearest cache
 
 
 def tile_dims(pdg: Pdg) -> dict[Expr, Dim]:
-    """A dimension over the tiles of every length of a range that a softmax is taken over."""
+    """A dimension over the tiles of every length of a range that a softmax is taken over.
+
+    There are as many as a program may have besides its own.
+    """
     lengths = [size for node in pdg.nodes() for size in _softmax_lengths(node)]
     ranges = {s.size for s in _ranges(pdg)}
     used = {d.name for d in pdg.dims()}
@@ -243,6 +247,8 @@ def tile_dims(pdg: Pdg) -> dict[Expr, Dim]:
         is_short = is_never_negative(2 * WIDTH - most)
         if size not in ranges or is_short or not is_never_negative(size - 1):
             continue
+        if len(used) >= MOST_DIMS:
+            break
         name = next(n for k in range(len(used) + 1) if (n := f"tile{k or ''}") not in used)
         used.add(name)
         out[size] = Dim(name, size=floordiv(most + (WIDTH - 1), WIDTH))
