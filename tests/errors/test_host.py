@@ -62,6 +62,28 @@ def test_a_wrong_type_says_what_is_declared() -> None:
         )
 
 
+def test_what_no_type_holds_is_no_result() -> None:
+    cases: dict[str, tuple[Callable[..., object], str, str]] = {
+        "none": (lambda v: None, "None", "an array of shape () and type float32"),
+        "wide": (
+            lambda v: 1e300,
+            "values outside float32",
+            "an array of shape () and type float32",
+        ),
+        "hidden": (
+            lambda v: np.ma.masked_array(v, True),
+            "a masked array, which hides 1 of its elements,",
+            "x.filled(0), an array of float32",
+        ),
+    }
+    for name, (fn, found, wanted) in cases.items():
+        for run in runs(made(fn, name=name), x=[1.0]):
+            assert refusal(HostError, run) == (
+                f"{LINE}: `{name}` returned {found} at t = 0\n  Return {wanted}, as declared."
+            )
+    assert made(lambda v: np.inf).compile()(x=[1.0])["y"] == np.inf
+
+
 def test_too_few_results_are_counted() -> None:
     x = ot.input("x")
     pair = ot.host(lambda v: (1.0,), x, shape=(((), "float32"), ((), "bool")), name="pair")

@@ -459,7 +459,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "a function that returns nothing": (
         lambda: ot.Program(y=ot.host(nothing, x, shape=(3,), name="f")).interpret(x=X),
         errors.HostError,
-        "`f` returned an array of shape () at t = 0\n"
+        "`f` returned None at t = 0\n"
         "  Return an array of shape (3,) and type float32, as declared.",
     ),
     "a function that returns ragged lists": (

@@ -13,6 +13,8 @@ from ostinato.codegen.lowering.lower import lower
 from ostinato.compiler.options import Options
 from ostinato.compiler.pipeline import optimize_pdg
 from ostinato.pdg import build
+from ostinato.pdg.bounds import simplified
+from ostinato.pdg.condition import Compare
 from ostinato.pdg.index import Dim, Extent, expr, maximum
 from ostinato.pdg.node import Concat, Node
 
@@ -77,6 +79,28 @@ def test_a_gradient_of_many_choices_on_the_point_has_no_long_conditions() -> Non
     steps = np.arange(7)
     scale = np.prod([np.where(steps % (k + 2) == 1, 0.25, 1.0) for k in range(40)], 0)
     np.testing.assert_allclose(program.interpret(x=steps + 1.0)["g"], 2 * (steps + 1) * scale)
+
+
+def test_a_recurrence_of_150_fixed_steps_compares_few_conditions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its last case excludes each of them: whether one is asked for as well is one look."""
+    compared, original = list[object](), Compare.__eq__
+
+    def counted(self: Compare, other: object) -> bool:
+        compared.append(other)
+        return original(self, other)
+
+    y = ot.recurrent("y", over=T)
+    for k in range(150):
+        y[k] = float(k)
+    y[True] = y[T - 1] + y[T - 150]
+    program = ot.Program(y=y)
+    monkeypatch.setattr(Compare, "__eq__", counted)
+    simplified.cache_clear()
+    run = program.compile(without="LLVM passes")
+    assert len(compared) < 1_000_000
+    assert run(T=152)["y"][-2:].tolist() == [149.0, 150.0]
 
 
 def test_a_long_chain_may_be_read_the_other_way_round() -> None:

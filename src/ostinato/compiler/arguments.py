@@ -8,12 +8,12 @@ from typing import cast
 
 import numpy as np
 
-from ostinato.language.array.literals import masked
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import is_a, shown
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.pdg.functions import Array
+from ostinato.pdg.given_arrays import converted, masked
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
 from ostinato.pdg.intervals import LONGEST
 from ostinato.pdg.limits import Count, counts
@@ -307,9 +307,8 @@ def _array(name: str, node: Node, value: object) -> Array:
     if not np.can_cast(array.dtype, node.dtype, "same_kind") and both not in ("iu", "ui"):
         fact = f"the input `{name}` has type {array.dtype}, declared is {node.dtype}"
         raise ArgumentError(fact, f"Pass {name}.astype('{node.dtype}').")
-    with np.errstate(over="ignore"):
-        out = cast(Array, np.ascontiguousarray(array, node.dtype).reshape(array.shape))
-    if out.dtype != array.dtype and not _holds(out, array):
+    out = converted(array, node.dtype)
+    if out is None:
         fact = f"the input `{name}` has values outside {node.dtype}"
         raise ArgumentError(fact, "Pass values inside its range, or declare a wider type.")
     rank = len(declared_shape(node))
@@ -317,14 +316,7 @@ def _array(name: str, node: Node, value: object) -> Array:
         shape = show_shape(declared_shape(node))
         fact = f"the input `{name}` has shape {array.shape}, declared is {shape}"
         raise ArgumentError(fact, f"Pass an array with {rank} axes.")
-    return out
-
-
-def _holds(out: Array, given: Array) -> bool:
-    """Whether integers are what was given, and floats infinite only where it is."""
-    if out.dtype.kind == "f" or out.dtype.name == "bfloat16":
-        return bool((np.isfinite(out) | ~np.isfinite(given)).all())
-    return bool(np.array_equal(out, given))
+    return np.ascontiguousarray(out).reshape(out.shape)
 
 
 def _extents_from(

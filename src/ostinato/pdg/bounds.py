@@ -158,7 +158,8 @@ def _tightest(cond: Cond) -> Cond:
                 return NEVER
             if not any(_implies(k, c) for k in kept):
                 kept = [k for k in kept if not _implies(c, k)] + [c]
-    if any(isinstance(c, Negation) and c.of in conds for c in conds):
+    held = frozenset(conds)
+    if any(isinstance(c, Negation) and c.of in held for c in conds):
         return NEVER
     rest = (_resolved(c, kept) for c in conds if not isinstance(c, Compare))
     return every(*kept, *rest)

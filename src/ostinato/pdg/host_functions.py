@@ -16,7 +16,8 @@ from typing import cast
 import numpy as np
 
 from ostinato.pdg.errors import HostError
-from ostinato.pdg.functions import INTS, Array
+from ostinato.pdg.functions import Array
+from ostinato.pdg.given_arrays import converted, masked
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, product
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Dtype
@@ -137,6 +138,9 @@ class HostFunction:
 
     def _fitted(self, value: object, result: Result, env: Env) -> Array:
         """A returned value in its declared type and shape."""
+        if hidden := masked(value):
+            found = f"a masked array, which hides {hidden} of its elements,"
+            raise _Misfit(found, f"x.filled(0), an array of {result.dtype}")
         try:
             array: Array = np.asarray(value)
         except (ValueError, OverflowError):
@@ -147,6 +151,8 @@ class HostFunction:
         if array.shape == shape and array.dtype == target:
             return array.copy()
         wanted = f"an array of shape {shape} and type {result.dtype}"
+        if value is None:
+            raise _Misfit("None", wanted)
         if array.shape != shape:
             declared = show_shape(symbolic)
             known = f" = {declared}" if any(not s.is_const for s in symbolic) else ""
@@ -157,8 +163,8 @@ class HostFunction:
             whole or np.can_cast(array.dtype, target, "same_kind")
         ):
             raise _Misfit(f"an array of type {array.dtype}", wanted)
-        out = array.astype(result.dtype)
-        if result.dtype in INTS and not np.array_equal(out, array):
+        out = converted(array, result.dtype)
+        if out is None:
             raise _Misfit(f"values outside {result.dtype}", wanted)
         return out
 

@@ -10,14 +10,8 @@ import numpy.typing as npt
 
 from ostinato.language.shown import is_a, shown
 from ostinato.pdg.errors import DtypeError
+from ostinato.pdg.given_arrays import masked
 from ostinato.pdg.node import Node
-
-
-def masked(value: object) -> int:
-    """Return how many elements a masked array hides, 0 for anything else."""
-    mask: object = getattr(value, "mask", None)
-    is_mask = isinstance(mask, np.ndarray | np.bool_)
-    return int(np.sum(cast(npt.NDArray[np.bool_], mask))) if is_mask else 0
 
 
 def numbers(value: object, where: str) -> npt.NDArray[Any]:
