@@ -87,6 +87,16 @@ def halves_and_calls() -> ot.Program:
     return ot.Program(total=total, kept=x, squared=ot.host(np.square, total, shape=(2,)))
 
 
+def rounded_on_the_way() -> ot.Program:
+    """Return a sum of what a recurrence rounds to 16 bits, which one more rounding may change."""
+    b, t = ot.dims("b t")
+    x = ot.input("x", (3,), dtype="float16", over=(b, t))
+    memory = ot.recurrent("memory", (3,), dtype="bfloat16", over=(b, t))
+    memory[b, 0] = x[b, 0].cast("float32").cast("bfloat16")
+    memory[b, t + 1] = (memory * 0.9 + x[b, t + 1]).cast("bfloat16")
+    return ot.Program(total=memory[b, :].sum(0), given=x[b, :].sum(0))
+
+
 def variances() -> ot.Program:
     """Return variances of all that came before, and of a window that comes."""
     t = ot.dims("t")
@@ -140,7 +150,7 @@ def decaying_variance() -> ot.Program:
 
 FURTHER = (
     moved_parts, derivative_of_attention, affine_steps, halves_and_calls, variances, discounts,
-    means_of_many, layers_in_parts, elements_and_entropies, decaying_variance,
+    means_of_many, layers_in_parts, elements_and_entropies, decaying_variance, rounded_on_the_way,
 )  # fmt: skip
 
 
@@ -152,6 +162,16 @@ def test_certificates_of_further_programs_hold(
     compiled = program.compile(certificate=tmp_path / "c.json", hints={"T": 4096}, threads=2)
     in_parts = "item % parts" in compiled.executable.artifact.source
     assert in_parts == (make is layers_in_parts)
+    verdict = ot.verify_certificate(tmp_path / "c.json", program)
+    assert verdict.holds, str(verdict)
+
+
+@pytest.mark.parametrize("checks", [True, "addresses", ["values", "addresses"]])
+def test_certificates_of_checked_programs_hold(checks: object, tmp_path: Path) -> None:
+    t = ot.dims("t")
+    x = ot.input("x", over=t)
+    program = ot.Program(y=x[: t + 1].sum(0), z=ot.take(x[:], ot.index(2 * t), axis=0))
+    program.compile(certificate=tmp_path / "c.json", checks=checks)
     verdict = ot.verify_certificate(tmp_path / "c.json", program)
     assert verdict.holds, str(verdict)
 

@@ -34,7 +34,7 @@ from ostinato.rewrite.engine.rule import Rule, texts_of
 from ostinato.rewrite.terms.term import read_fact, read_term
 
 FORMAT = "ostinato certificate"
-VERSION = 8
+VERSION = 9
 _NAMES: tuple[str, ...] = (
     "format", "version", "compiler", "dims", "source", "prepared", "rules", "hints", "terms",
     "roots", "extracted", "schedule", "sum",
@@ -67,7 +67,7 @@ class Roots:
 class Schedule:
     """The printed plan, its order and memory, its options, and a digest of its kernels.
 
-    ``layouts`` are the arena at a few extents.
+    ``layouts`` are the arena at a few extents; ``checked`` kernels compare every address.
     """
 
     plan: tuple[str, ...]
@@ -81,6 +81,7 @@ class Schedule:
     spill: bool
     storage: str
     without: tuple[str, ...]
+    checked: bool
     source_sha256: str
 
 

@@ -60,6 +60,7 @@ def planned(program: Rewritten, options: Options) -> Schedule:
         options.spill,
         options.storage,
         options.without,
+        plan.checked,
         digest,
     )
 
@@ -164,6 +165,7 @@ def options_of(said: Schedule) -> Options:
         spill=said.spill,
         storage=said.storage,
         without=said.without,
+        checks=("addresses",) if said.checked else False,
     )
 
 

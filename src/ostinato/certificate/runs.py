@@ -21,7 +21,7 @@ from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Extent, evaluate, product
 from ostinato.pdg.interpret import Interpreter
-from ostinato.pdg.node import UNSEEN, Host, Input, Node, Pdg
+from ostinato.pdg.node import UNSEEN, Host, Input, Map, Node, Pdg, Rec
 from ostinato.pdg.upper_bound import upper_bound
 from ostinato.runtime.run.executor import Bound
 
@@ -283,9 +283,26 @@ def _check_result(what: str, source: Pdg, trial: Trial, found: Values, promise: 
         about = f"the output `{name}` of {what} at {_at(trial.bound.extents)}"
         relative = ROUNDED.get(node.dtype, 0.0)
         if relative:
-            relative = max(relative, ROUNDED[promise.storage])
+            kept = (promise.storage, *_halves_of(source, node))
+            relative = max(relative, *(ROUNDED[dtype] for dtype in kept))
         free = _free(promise.exact, trial, exact[name])
         _compare(about, found[name], exact[name], Tolerance(relative, free, rounded[name]))
+
+
+def _halves_of(source: Pdg, output: Node) -> set[str]:
+    """The types of 16 bits to which a value is rounded that an output is made of.
+
+    One that lies between two halves may become either.
+    """
+    found, left = set[Node](), [output]
+    while left:
+        node = left.pop()
+        if node not in found:
+            found.add(node)
+            equation = source.equations.get(node.op.name) if isinstance(node.op, Rec) else None
+            rights = [right for _, right in equation.cases] if equation is not None else []
+            left += [*node.args, *rights]
+    return {n.dtype for n in found if n.dtype in HALVES and n.op == Map("cast")}
 
 
 @dataclass(frozen=True, eq=False)
