@@ -28,6 +28,7 @@ FEW = 32  # rules that take less to declare than an engine takes to make
 SCOPES = 50
 MEMORY = Path("/dev/shm")  # where Linux keeps files in memory
 _HOLDS_THREAD = threading.local()
+_LOADING = threading.Lock()
 
 
 class EngineError(Exception):
@@ -39,9 +40,11 @@ class EngineError(Exception):
 
 
 def _bindings() -> ModuleType:
-    known = sys.modules.get("egglog.bindings")
-    if known is not None:
-        return known
+    with _LOADING:  # a module is found before it is complete, and may not be run twice
+        return sys.modules.get("egglog.bindings") or _loaded()
+
+
+def _loaded() -> ModuleType:
     package = importlib.util.find_spec("egglog")
     if package is None or package.origin is None:
         raise EngineError("the package egglog is not installed; install ostinato's requirements")
