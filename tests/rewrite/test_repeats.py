@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -117,7 +118,8 @@ def test_copies_that_become_one_class_are_united_in_linear_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As where every second copy of a part takes back what the one before did."""
-    looks, original = list[object](), Unfolding._fields
+    looks = list[object]()
+    original: Callable[[Unfolding, ENode], tuple[Cell, ...]] = vars(Unfolding)["_fields"]
 
     def counted(self: Unfolding, e: ENode) -> tuple[Cell, ...]:
         looks.append(e)
