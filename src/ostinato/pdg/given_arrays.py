@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from ostinato.pdg.functions import Array
 
 
 def masked(value: object) -> int:

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from ostinato.pdg.errors import HostError
-from ostinato.pdg.functions import Array
+from ostinato.pdg.functions import INTS, Array
 from ostinato.pdg.given_arrays import converted, masked
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, product
 from ostinato.pdg.naming import show_shape
