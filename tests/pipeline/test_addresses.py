@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato import nn, optim
 from ostinato.codegen.emit import generated_module as emission
 from ostinato.codegen.emit.function import Body
 from ostinato.codegen.emit.index_arithmetic import expression
@@ -173,6 +174,27 @@ def test_every_kind_of_access_computes_the_same_bits(kind: str) -> None:
     assert {n: v.tobytes() for n, v in found.items()} == {
         n: v.tobytes() for n, v in expected.items()
     }
+
+
+PLAIN = (
+    *("joined products", "merged cases", "single steps", "choices in tiny axes", "products"),
+    *("transposed copies", "masked sums", "epilogues", "hoisted steps", "shared places", "guards"),
+    *("early exits", "dead rows", "first products", "work of one worker", "squares"),
+)
+
+
+def test_an_entry_may_be_one_of_several_by_the_way_to_where_it_is_read() -> None:
+    # two blocks read words of the table, and the optimiser reads where they meet
+    i, e, m = ot.dims("i e m")
+    model = nn.MLP(3, [5], 2, over=ot.carried(i, e, m))
+    x, y = ot.input("x", (3,), over=b), ot.input("y", (2,), over=b)
+    loss = ot.square(model(x) - y).at(b=slice(None)).mean()
+    model.update(optim.SGD(0.1), loss)
+    program, given = ot.Program(loss=loss), {"x": values(5, 3), "y": values(5, 2)}
+    options: dict[str, Any] = {"widths": {"b": 3}, "without": PLAIN, "threads": 1}
+    run = program.compile(checks=CHECKED, **options)
+    expected = program.compile(**options)(I=2, E=2, M=3, **given)["loss"]
+    assert run(I=2, E=2, M=3, **given)["loss"].tobytes() == expected.tobytes()
 
 
 # ---------------------------------------------------------------- seeded faults

@@ -8,6 +8,7 @@ bounds beside them. Where code chooses between addresses, it chooses between the
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -17,7 +18,7 @@ FAULT, ENTRY = 8, 3  # words before the table: of what went wrong, and for each 
 NAME = r"%[-\w$.]+"
 LINE = re.compile(rf"  (?:({NAME}) = )?(?:(?:tail|notail|musttail) )?(\w+) (.*)")
 _CONDITION = re.compile(rf"i1>? (?:{NAME}|true|false),")
-_COMING = re.compile(rf"\[ (.*?), {NAME} \]")
+_WAYS = re.compile(rf"\[ (.*?), ({NAME}) \]")
 _STEP = re.compile(rf"(?:\w+ )*?(i\d+|float|double), ptr ({NAME}), i64 (-?\d+|{NAME})$")
 _SUM = re.compile(rf"(?:\w+ )*?i64 ({NAME}), (-?\d+)$")
 _TOLD = re.compile(r"(?:, ![\w.]+ !\d+| #\d+)+$")
@@ -41,6 +42,12 @@ class Word:
 
     number: int
     is_own: bool
+
+    def moved(self, steps: Word) -> Word:
+        """The word that lies so many words behind."""
+        if self.is_own and steps.is_own:
+            raise UnknownFormError(f"an entry of an entry, {self} and {steps}")
+        return Word(self.number + steps.number, self.is_own or steps.is_own)
 
 
 class UnknownFormError(AssertionError):
@@ -107,10 +114,10 @@ class Origins:
         if op == "alloca":
             return {("local", name)}, []
         if op == "load":
-            word = self.word(pointer_of(rest))
-            return ({("entry", word.number)} if word is not None and word.is_own else set()), []
+            words = self.words(pointer_of(rest))
+            return {("entry", word.number) for word in words if word.is_own}, []
         if op == "phi":
-            rest = " ".join(_COMING.findall(rest))
+            rest = " ".join(x for x, _ in _WAYS.findall(rest))
         elif op == "select":
             rest = _CONDITION.sub("", rest, count=1)
         elif op == "call" and any(each in rest for each in _LIMITING):
@@ -119,35 +126,46 @@ class Origins:
             return set(), []
         return set(), re.findall(rf"{NAME}|@[-\w$.]+", rest)
 
-    def word(self, pointer: str, behind: frozenset[str] = frozenset()) -> Word | None:
-        """Which word of the table an address is that of; None: it is another address.
+    def word(self, pointer: str) -> Word | None:
+        """Which word of the table an address is that of; None: of several, or another address."""
+        found = self.words(pointer)
+        return next(iter(found)) if len(found) == 1 else None
 
-        Where blocks meet, of which each computed the address of one word, it is that word's.
+    def words(self, pointer: str, behind: frozenset[str] = frozenset()) -> frozenset[Word]:
+        """The words of the table that an address may be that of; none: it is another address.
+
+        Where blocks meet, of which each computed the address of a word, it is one of theirs.
         ``behind`` are the meetings that were passed on the way.
         """
         if self.is_part:
-            return None
+            return frozenset()
+        steps, at = self.stepped(pointer)
+        if at == self.parameters[1]:
+            return frozenset({steps})
+        op, rest = self.known.get(at, ("", ""))
+        if op == "phi" and at not in behind:
+            ways = [self.words(each, behind | {at}) for each, _ in _WAYS.findall(rest)]
+            if all(ways):
+                return frozenset(word.moved(steps) for way in ways for word in way)
+        if at in self.known and ("table", 0) in self.roots(at):
+            raise UnknownFormError(f"{at} = {op} {rest}")
+        return frozenset()
+
+    def stepped(self, pointer: str) -> tuple[Word, str]:
+        """How many words of the table an address lies behind another one, and that one."""
         own, total, at = 0, 0, pointer
         while at != self.parameters[1]:
             op, rest = self.known.get(at, ("", ""))
-            if op == "phi" and at not in behind:
-                words = {self.word(each, behind | {at}) for each in _COMING.findall(rest)}
-                one = words.pop() if len(words) == 1 else None
-                if one is not None:
-                    own, total = own + 8 * one.is_own, total + 8 * one.number
-                    break
             step = _STEP.match(rest) if op == "getelementptr" else None
             index = self.index(step[3]) if step is not None else None
             if step is None or index is None:
-                if at in self.known and ("table", 0) in self.roots(at):
-                    raise UnknownFormError(f"{at} = {op} {rest}")
-                return None
+                break
             own += index.is_own * size_of(step[1])
             total += index.number * size_of(step[1])
             at = step[2]
-        if own not in (0, 8):
+        if own not in (0, 8) and ("table", 0) in self.roots(at):
             raise UnknownFormError(pointer)
-        return Word(total // 8, bool(own))
+        return Word(total // 8, bool(own)), at
 
     def index(self, text: str) -> Word | None:
         """A number, perhaps counted from the kernel's first entry; None: it is another one."""
@@ -169,7 +187,7 @@ class Origins:
         """
         roots = self.roots(value)
         kinds = {kind for kind, _ in roots}
-        if kinds == {"constant"} or (kinds == {"table"} and self.word(value) is not None):
+        if kinds == {"constant"} or (kinds == {"table"} and self.words(value)):
             return None
         if kinds == {"given"}:
             first, *others = (self.loaded(x) for x in sorted(roots, key=str))
@@ -192,13 +210,12 @@ class Origins:
             return self.chosen[value]
         op, rest = self.known[value]
         if op == "phi":
-            names = self.chosen[value] = self.three()
-            ways = re.findall(rf"\[ (.*?), ({NAME}) \]", rest)
-            areas = [(self.part_of(x, line), way) for x, way in ways]
-            for k, name in enumerate(names):
-                coming = ", ".join(f"[ {area[k]}, {way} ]" for area, way in areas)
-                self.before.setdefault(value, []).append(f"  {name} = phi i64 {coming}")
-            return names
+            areas = [(self.part_of(x, line), way) for x, way in _WAYS.findall(rest)]
+            return self.met(value, value, areas)
+        if op == "load":
+            steps, at = self.stepped(pointer_of(rest))
+            ways = [(self.word(x), way) for x, way in _WAYS.findall(self.known[at][1])]
+            return self.met(value, at, [(self.entry(x, steps, line), way) for x, way in ways])
         if op == "select" and rest.startswith("i1 "):
             names = self.chosen[value] = self.three()
             test, *sides = parts_of(rest)
@@ -222,6 +239,20 @@ class Origins:
             raise UnknownFormError(f"{value} = {op} {rest}, in {line}")
         return self.part_of(begun[0], line)
 
+    def met(self, value: str, where: str, areas: Sequence[tuple[Area, str]]) -> Area:
+        """The bounds of a value: one of several, by the block from which code came to a meeting."""
+        names = self.chosen[value] = self.three()
+        for k, name in enumerate(names):
+            coming = ", ".join(f"[ {area[k]}, {way} ]" for area, way in areas)
+            self.before.setdefault(where, []).append(f"  {name} = phi i64 {coming}")
+        return names
+
+    def entry(self, word: Word | None, steps: Word, line: str) -> Area:
+        """The bounds of the entry in a word of the table, or behind it."""
+        if word is None or not (found := word.moved(steps)).is_own:
+            raise UnknownFormError(f"several words of the table in {line}")
+        return self.loaded(("entry", found.number))
+
     def of_lanes(self, value: str, lanes: int, line: str) -> Area:
         """The bounds of a vector of addresses that count from several tensors, as vectors."""
         if value in self.chosen:
@@ -233,7 +264,7 @@ class Origins:
         op, rest = self.known[value]
         self.chosen[value] = names  # before what it comes from, which may come from it
         if op == "phi":
-            ways = re.findall(rf"\[ (.*?), ({NAME}) \]", rest)
+            ways = _WAYS.findall(rest)
             areas = [(self.of_lanes(x, lanes, line), way) for x, way in ways]
             forms = [
                 f"phi <{lanes} x i64> " + ", ".join(f"[ {area[k]}, {way} ]" for area, way in areas)
