@@ -7,7 +7,7 @@ from ostinato.rewrite.registry import every_rule
 
 RULES = (
     "incremental/element-as-part",
-    "incremental/range-of-one-step",
+    "incremental/one-step-of-range",
 )
 
 

@@ -227,10 +227,16 @@ def _tiled(numbers: Numbers) -> list[Row]:
 
 
 def _alone(numbers: Numbers) -> list[Row]:
-    """Ranges of one index that is asked for, and of the step of a range that it stands for."""
-    found = [(e, Slice(s.lo + e.lo, s.lo + e.hi)) for s, e in _elements(numbers)]
-    known = dict.fromkeys(each for pair in found for each in pair)
+    """Ranges of one index that is asked for."""
+    known = dict.fromkeys(element for _, element in _elements(numbers))
     return [(numbers.of(each), numbers.of(each.lo)) for each in known]
+
+
+def _steps(numbers: Numbers) -> list[Row]:
+    """The steps of ranges at the positions that are asked for."""
+    return [
+        (numbers.of(s), numbers.of(e.lo), numbers.of(s.lo + e.lo)) for s, e in _elements(numbers)
+    ]
 
 
 def _greatest(numbers: Numbers) -> list[Row]:
@@ -254,10 +260,14 @@ def _elements(numbers: Numbers) -> list[tuple[Slice, Slice]]:
 
 def _sections(numbers: Numbers) -> list[tuple[Slice, Slice]]:
     """Ranges with those of their positions that are a tile, or one index that is asked for."""
+    return [*_tiles_of_ranges(numbers), *_elements(numbers)]
+
+
+def _tiles_of_ranges(numbers: Numbers) -> list[tuple[Slice, Slice]]:
+    """Ranges with those of their positions that are a tile."""
     tilings = _tilings(numbers)
     ranges = dict.fromkeys(t.part for t in tilings)
-    out = [(s, t.tile) for t in tilings for s in ranges if s.size == t.part.size]
-    return [*out, *_elements(numbers)]
+    return [(s, t.tile) for t in tilings for s in ranges if s.size == t.part.size]
 
 
 def is_position(at: Expr, size: Expr) -> bool:
@@ -274,7 +284,7 @@ def _pieces(numbers: Numbers) -> list[Row]:
     """The parts of ranges that have so many of their positions."""
     return [
         (numbers.of(s), numbers.of(part), numbers.of(Slice(s.lo + part.lo, s.lo + part.hi)))
-        for s, part in _sections(numbers)
+        for s, part in _tiles_of_ranges(numbers)
     ]
 
 
@@ -286,6 +296,7 @@ def _final(numbers: Numbers) -> list[Row]:
 RANGES: Ranges = {
     "tiled": _tiled,
     "alone": _alone,
+    "step": _steps,
     **dict.fromkeys(saying(Ordered), _greatest),
     "section": _section,
     "piece": _pieces,

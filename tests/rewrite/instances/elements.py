@@ -20,7 +20,7 @@ def last_of_all_so_far(z: Sizes) -> Node:
     return _element(until_now(rows(z)), -2, T)
 
 
-@fires(_ALONE, "incremental/range-of-one-step", beside=(_ALONE, "incremental/tile-of-range"))
+@fires(_ALONE, "incremental/one-step-of-range", beside=(_ALONE, "incremental/tile-of-range"))
 def first_of_all_to_come(z: Sizes) -> Node:
     past = ranged(rows(z), T, T.extent)
     return part(past, -2, expr(0))
@@ -31,6 +31,6 @@ def element_of_another_axis(z: Sizes) -> Node:
     return _element(until_now(rows(z)), -1, 0)
 
 
-@silent("incremental/range-of-one-step")
+@silent("incremental/one-step-of-range")
 def range_of_two_steps(z: Sizes) -> Node:
     return ranged(tensor("x", (z.k,), (T,)), T, expr(T) + 2)

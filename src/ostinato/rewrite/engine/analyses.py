@@ -21,6 +21,7 @@ DECLARATIONS = """
 (constructor fewer (H i64) H) (constructor insert (H i64 Z) H) (constructor append (H H) H)
 (constructor repeated (H H) H) (constructor ordered (H i64) H) (constructor shape_at (H i64 i64) H)
 (function place (H i64) Z :merge old)
+(relation mirrored (T)) (function depth (T) i64 :merge (min old new))
 """
 
 
@@ -84,6 +85,10 @@ OPERATORS: dict[str, Operator] = {
 # What gives one of its operands is no way to compute that, and nothing follows from it. A range
 # that is moved to where it is stays: the laws of histories ask for it.
 IDLE = ("map1", "map2", "map3", "reshape", "bcast", "at", "case")
+
+# What gives elements of its only operand, in another place. Only values that are reshapes of each
+# other are asked how many of these they are of something that is computed.
+VIEWS = ("tr", "mv", "perm", "reshape", "part", "cut", "at", "sl")
 
 _SIZES = """
 (rule ((= z (size i)) (= m (mask i))) ((set (zmask z) m)) :name "zmask/size")
@@ -182,6 +187,7 @@ _VALUES = """
 (rule ((= l (sl d i x)) (growing i)) ((set (inner d i l) x)) :name "inner/sl")
 (rule ((= l (reshape r h x)) (= m (free x))) ((set (free l) m)) :name "free/reshape")
 (rule ((= l (tr x)) (= m (free x))) ((set (free l) m)) :name "free/tr")
+(rule ((= l (reshape r h x)) (= x (reshape k g l))) ((mirrored l) (mirrored x)) :name "mirrored")
 (rule ((= l (sl d i x)) (= m (gap x)) (= 0 (& d m)) (box d i)) ((set (gap l) m)) :name "gap/sl")
 """
 
@@ -189,16 +195,23 @@ _VALUES = """
 def analyses() -> list[str]:
     """The texts of the rules that conclude facts of sizes, lists and terms."""
     of_operators = (text for op in OPERATORS for text in _of_operator(op))
-    texts = (_SIZES, _LISTS, _VALUES, *of_operators)
+    texts = (_SIZES, _LISTS, _VALUES, *of_operators, *map(_depth, SIGNATURE))
     return [text.replace(" :name", " :ruleset analysis :name") for text in texts]
 
 
 def idle_terms() -> list[str]:
-    """The texts of rules that leave out a term, or a row of one, that equals an operand of it."""
+    """The texts of rules that leave out a term, or a row of one, that equals an operand of it.
+
+    So does a view that only undoes a reshape, of what is as simple without both: each law of views
+    would lead through the longer value to a still longer one. It stays a way to compute its value.
+    """
     out = [
         "(rule ((either f l l y)) ((delete (either f l l y))) :ruleset idle)",
         "(rule ((either f l x l)) ((delete (either f l x l))) :ruleset idle)",
     ]
+    undone = "(= x (reshape r h l)) (= m (depth l)) (<= m (depth x))"
+    for term in ("(reshape k g x)", "(part k i x)"):
+        out.append(f"(rule ((= l {term}) {undone}) ((subsume {term})) :ruleset idle)")
     for op in IDLE:
         fields = variables(op)
         for k, letter in enumerate(SIGNATURE[op]):
@@ -206,6 +219,15 @@ def idle_terms() -> list[str]:
             if letter == "T":
                 out.append(f"(rule ((= l {term})) ((subsume {term})) :ruleset idle)")
     return out
+
+
+def _depth(op: str) -> str:
+    """How many views a term is of something that is computed, of values and reshapes of them."""
+    of = f"(mirrored l) (= l ({op} {' '.join(fields := variables(op))}))"
+    if op not in VIEWS:
+        return _rule(f"depth/{op}", of, "(set (depth l) 0)")
+    deeper = _rule(f"depth/{op}", f"{of} (= n (depth {fields[-1]}))", "(set (depth l) (+ n 1))")
+    return _rule(f"mirrored/{op}", of, f"(mirrored {fields[-1]})") + deeper
 
 
 def _of_operator(op: str) -> list[str]:

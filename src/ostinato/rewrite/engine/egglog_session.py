@@ -182,7 +182,7 @@ class Engine:
                 tuple(
                     (tuple(f(v) for f, v in zip(ins, row.inputs, strict=True)), outs(row.output))
                     for row in function.rows
-                    if not row.subsumed
+                    if not (row.subsumed and row.output in row.inputs)
                 )
             )
         return out

@@ -22,19 +22,15 @@ def element_rows(tables: Tables, nodes: Iterable[Node]) -> dict[str, list[Row]]:
     asked = dict.fromkeys(pair for node in known for pair in _elements(node))
     lengths = {size for size, _ in asked}
     ranges = dict.fromkeys(part for node in known for part in _ranges(node))
-    out: dict[str, dict[Row, None]] = {"alone": {}, "section": {}, "piece": {}}
-
-    def alone(at: Expr) -> int:
-        part = tables.id(Slice(at, at + 1))
-        out["alone"][part, tables.id(at)] = None
-        return part
+    out: dict[str, dict[Row, None]] = {"alone": {}, "section": {}, "step": {}}
 
     for part in ranges if lengths else ():
         for size, at in asked:
             if size == part.size:
-                element = alone(at)
+                element, place = tables.id(Slice(at, at + 1)), tables.id(at)
+                out["alone"][element, place] = None
                 out["section"][tables.id(size), element] = None
-                out["piece"][tables.id(part), element, alone(part.lo + at)] = None
+                out["step"][tables.id(part), place, tables.id(part.lo + at)] = None
     greatest = dict.fromkeys(row for node in known for row in _greatest(tables, node))
     made = {relation: list(rows) for relation, rows in out.items()}
     return made | dict.fromkeys(saying(Ordered), list(greatest))

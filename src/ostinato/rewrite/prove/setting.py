@@ -350,6 +350,8 @@ class Setting:
                 return first if STEPS[steps].gains == "first" else behind - 1
             case ("moved", dim):
                 return point[dim] + poly(Var(f"{name}.by"))
+            case ("element", of, place):
+                return self.element(of, point, self.index(place, point))
             case ("last", dim):
                 return self.extent(dim) - 1
             case ("end of", size):
@@ -414,7 +416,9 @@ class Setting:
     def may_vary(self, name: str, dim: str) -> bool:
         """Whether an index expression may depend on a dimension."""
         known = self.known.get(name)
-        return known[1] == dim if known else dim not in self.avoids.get(name, set())
+        if known and known[0] != "element":
+            return known[1] == dim
+        return dim not in self.avoids.get(name, set())
 
     def element(self, name: str, point: Point, i: Poly) -> Poly:
         """Index number ``i`` of a slice."""

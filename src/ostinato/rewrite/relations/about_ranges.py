@@ -58,6 +58,10 @@ TILES = (
         "alone", {"p": "slice", "i": "index"}, "{p} has the index {i} alone",
         (Known("p", "alone", ("i",)),), topic="ranges", gate=True,
     ),
+    Relation(
+        "step", {"s": "slice", "i": "index", "a": "index"}, "{a} is the step of {s} at place {i}",
+        (Known("a", "element", ("s", "i")),), topic="ranges", gate=True,
+    ),
 )  # fmt: skip
 WINDOWS = (
     Relation(

@@ -92,7 +92,8 @@ mask, dom, sdom, hmask, zmask = operators("mask dom sdom hmask zmask")
 free, gap, bound = operators("free gap bound")
 
 # The relations (`ostinato.rewrite.relations`).
-tiled, section, alone, greatest_at = relations("tiled section alone greatest_at")
+tiled, section, alone, step = relations("tiled section alone step")
+(greatest_at,) = relations("greatest_at")
 piece, final, halves, lies_in = relations("piece final halves lies_in")
 halved, overlapping, moved = relations("halved overlapping moved")
 prefix, suffix, growing, shortened, but_last = relations("prefix suffix growing shortened but_last")
