@@ -65,15 +65,14 @@ RULES = (
     "view/only-element",
     "view/element-of-transposed",
     "matmul/shared-right",
-    "matmul/outer-sum-1",
-    "matmul/outer-sum-2",
-    "matmul/outer-sum-3",
+    "matmul/outer-sum",
     "fuse/parts",
     "fuse/columns",
     "fuse/rows",
 )
 
-BOUNDED = ("view/fold-of-moved", "view/moved-fold")  # every mask of a few axes
+# Every mask of a few axes.
+BOUNDED = ("view/fold-of-moved", "view/moved-fold", "matmul/outer-sum-of-sums")
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -88,5 +87,5 @@ def test_the_law_holds_for_all_ranks_sizes_points_and_values(
 @pytest.mark.parametrize("name", BOUNDED)
 def test_the_law_holds_for_every_mask_of_a_few_axes(name: str, table: dict[str, str]) -> None:
     verdict = decided(every_rule()[name])
-    assert verdict.outcome == "bounded" and verdict.readings > 1000, str(verdict)
+    assert verdict.outcome == "bounded" and verdict.readings > 300, str(verdict)
     assert method(verdict) == table[name]

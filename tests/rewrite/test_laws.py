@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from ostinato.rewrite.registry import every_rule
 
-MOST = 250  # rules; fewer is better
+MOST = 249  # rules; fewer is better
 # Laws that rules of several kinds of operands, or numbers of axes, still share: the first of each.
 SHARED = {
     "vectorize/nest": 2,
@@ -17,7 +17,6 @@ SHARED = {
     "incremental/softmax-product-in-tiles": 2,
     "view/moved-map1": 3,
     "view/map1-of-moved": 3,
-    "matmul/outer-sum-1": 3,
 }
 
 

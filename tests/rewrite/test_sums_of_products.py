@@ -66,3 +66,20 @@ def test_a_chain_ends_with_the_vector_wherever_that_stands() -> None:
 def test_integers_are_summed_exactly() -> None:
     a, b = (ot.input(name, (N, N), dtype="int32") for name in "ab")
     assert "@" not in rewritten((a[:, :, None] * b[None]).sum(1))
+
+
+@pytest.mark.parametrize("count", range(1, 6))
+def test_outer_products_over_any_number_of_dimensions_are_one_product(count: int) -> None:
+    dims, widths = ot.dims("i j k l m")[:count], {"x": 16, "y": 32}
+    x, y = (ot.input(name, (width,), over=dims) for name, width in widths.items())
+    products = (x[..., :, None] * y[..., None, :])[(slice(None),) * count]
+    program = ot.Program(y=products.sum(tuple(range(count))))
+    found = show(optimize(program.pdg).pdg)
+    assert found.count("@") == 1 and "sum(" not in found
+    rng, extents = np.random.default_rng(0), [2 + k % 2 for k in range(count)]
+    values = {
+        name: rng.standard_normal((*extents, width)).astype(np.float32)
+        for name, width in widths.items()
+    }
+    left, right = (values[name].reshape(-1, width).astype(float) for name, width in widths.items())
+    np.testing.assert_allclose(program.compile()(**values)["y"], left.T @ right, 1e-4, 1e-4)

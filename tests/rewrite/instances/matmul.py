@@ -30,7 +30,7 @@ def _outer(z: Sizes, axes: int, fn: str, summed: int) -> Pdg:
 
 
 def _outer_sum(axes: int) -> tuple[Instance, Instance]:
-    rule = f"matmul/outer-sum-{axes}"
+    rule = "matmul/outer-sum" if axes == 1 else "matmul/outer-sum-of-sums"
     every_row = partial(_outer, axes=axes, fn="sum", summed=axes)
     largest = partial(_outer, axes=axes, fn="max", summed=axes)
     return (
@@ -54,7 +54,7 @@ def one_row_times_a_shared_matrix(z: Sizes) -> Node:
     return matmul(tensor("x", (1, z.m, z.k), (B,)), all_of(tensor("w", (z.k, z.n)), T))
 
 
-@silent("matmul/outer-sum-1")
+@silent("matmul/outer-sum")
 def products_with_one_right_side(z: Sizes) -> Node:
     product = matmul(tensor("x", (T.extent, z.m, z.k)), tensor("y", (1, z.k, z.n)))
     return reduce_node("sum", product, [-3])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ostinato.machine.cost_model import WIDE, CostModel
+from ostinato.machine.cost_model import MEDIUM, WIDE, CostModel
 from ostinato.machine.profile import Profile
 from ostinato.pdg.node import Random
 from ostinato.rewrite.extract.export import EGraph, ENode
@@ -210,7 +210,10 @@ class Pricing:
         m, k, n = left[-2], left[-1], right[-1]
         matrices = trips * math.prod(map(max, left[:-2], right[:-2]))
         multiplies, dtype = (m + MOST) * k * (n + MOST), self._dtype(cls)
-        each = multiplies * self._cost.multiply_ns(max(m, n), multiplies, "broadcast", dtype)
-        moved = 4 * (m * k + k * n + m * n) * self._cost.profile.byte_ns[1] * self._cost.wide(dtype)
+        is_near = self._cost.level(4 * m * n) == 0  # long rows pass a result that stays in a cache
+        size = min(multiplies, MEDIUM) if is_near else multiplies
+        each = multiplies * self._cost.multiply_ns(max(m, n), size, "broadcast", dtype)
+        elements = m * k + k * n + 2 * m * n  # results are written, and read by others
+        moved = 4 * elements * self._cost.profile.byte_ns[1] * self._cost.wide(dtype)
         starts = matrices * self._cost.profile.product_ns
         return Cost(starts, 0.0, matrices * each, matrices * moved)
