@@ -21,6 +21,13 @@ _law = Family("view/", PROOF, FEWER, phase="normal")
 _ALL = eq(s, full(d))
 _FROM_ALL = (_ALL, eq(l, sl(d, s, x)), eq(r, rank(x)), is_in(d, dom(x)))
 _MAPS = ((map1, (x,)), (map2, (x, y)), (map3, (x, y, z)))
+
+
+def _of(names: tuple[Variable, ...], each: str = "{}") -> str:
+    """A function of some operands, in words."""
+    return f"f({', '.join(map(each.format, names))})"
+
+
 _PARTS_OF_MASK = (
     eq(low, (1 << (k - 1)) - 1),
     eq(mid, (1 << (p - 1)) - 1 - low),
@@ -75,13 +82,13 @@ VIEW: tuple[Rule, ...] = (
          *popcount(v, m & (low | mid)), eq(i, k - u), eq(j, p - v),
          reason="The fold runs on the layout that exists.", proof=MASKS),
     *(
-        _law(f"moved-{op.head}", "move(f(x, ..)) = f(move(x), ..)",
+        _law(f"moved-{op.head}", f"move({_of(names)}) = {_of(names, 'move({})')}",
              mv(k, p, op(f, *names)), op(f, *(mv(k, p, x) for x in names)),
              k < p, reason="Movement reaches the operands, where it may cancel.")
         for op, names in _MAPS
     ),
     *(
-        _law(f"{op.head}-of-moved", "f(move(x), ..) = move(f(x, ..))",
+        _law(f"{op.head}-of-moved", f"{_of(names, 'move({})')} = move({_of(names)})",
              op(f, *(mv(k, p, x) for x in names)), mv(k, p, op(f, *names)),
              k < p,
              reason="Movement passes elementwise code on its way to a fold that ignores it.")
