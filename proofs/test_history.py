@@ -47,6 +47,7 @@ BOUNDED = (  # every mask, or order, of a few axes
     "incremental/permute-pair",
     "incremental/permute-alone",
     "incremental/fold-beside",
+    "incremental/fold-of-folds",
 )
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from ostinato.rewrite.registry import every_rule
 
-MOST = 249  # rules; fewer is better
+MOST = 250  # rules; fewer is better
 # Laws that several rules have to say, and why: "Decisions" in docs. The first rule of each.
 SHARED = {
     "vectorize/nest": 2,

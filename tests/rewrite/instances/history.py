@@ -322,6 +322,17 @@ def sums_over_the_range(z: Sizes) -> tuple[Node, ...]:
     return reduce_node("sum", past, [-2]), reduce_node("sum", past, [-2, -1]), beside
 
 
+@fires("incremental/fold-of-folds", beside=KNOWN)
+def sum_of_all_so_far_and_of_their_elements(z: Sizes) -> Node:
+    return reduce_node("sum", until_now(rows(z)), [-2, -1])
+
+
+@silent("incremental/fold-of-folds", beside=KNOWN)
+def folds_of_the_range_or_of_other_axes(z: Sizes) -> tuple[Node, ...]:
+    past = until_now(rows(z))
+    return tuple(reduce_node("sum", past, [axis]) for axis in (-2, -1))
+
+
 @silent("incremental/reshape-inside", beside=TURNED)
 def range_reshaped_with_other_axes(z: Sizes) -> Node:
     past = turned(_matrices(z, until_now))

@@ -10,6 +10,8 @@ there that is the same at all points: operators repeat it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.terms import *
 
@@ -19,7 +21,7 @@ PROOF = "proofs/test_history.py"
 MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask of 5 axes"
 ORDERS = f"unproved: it knows permutations by tables; {PROOF} decides every order of 5 axes"
 
-a, b, c, d, e, f, h, i, j, k, m, n, p = variables("a b c d e f h i j k m n p")
+a, b, c, d, e, f, g, h, i, j, k, m, n, p = variables("a b c d e f g h i j k m n p")
 q, s, u, v, w, x, y, z, low = variables("q s u v w x y z low")
 
 
@@ -183,6 +185,14 @@ _FOLDS = (
           red(f, m, _X), _held(red(f, m & low | (m >> 1) & ~low, x), k - u, p - v),
           eq(0, m & (1 << (p - 1))), eq(low, (1 << (p - 1)) - 1),
           *popcount(u, m), *popcount(v, m & low), proof=MASKS),
+    replace(
+        _rule("fold-of-folds", "fold over x[lo:hi] and other axes = fold of fold(x)[lo:hi]",
+              red(f, m, sl(d, s, x)), red(f, 1 << (q - u), sl(d, s, red(f, w, x))),
+              repeats(f, g), eq(q, rank(x)), eq(w, m & ((1 << q) - 1)), ne(w, m), ne(0, w),
+              *popcount(u, w), proof=MASKS),
+        exact="reassociates",
+        bits=(exactly(f, g),),
+    ),
 )  # fmt: skip
 
 
