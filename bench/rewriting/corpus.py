@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import ostinato as ot
-from bench.rewriting import sequences
+from bench.rewriting import sequences, untuned
 from ostinato import nn, optim, rl
 from ostinato.cli.program_file import load_function
 from ostinato.compiler.arguments import declared_shape
@@ -164,4 +164,5 @@ CORPUS = (
     Case("sum of outer products", weight_gradient, {"B": 64, "T": 128}),
     Case("sorting", sorting, {"B": 512}),
     Case("rows of a table", scatter, {"B": 32768}),
+    *(Case(name, build, extents) for name, (build, extents) in untuned.PROGRAMS.items()),
 )
