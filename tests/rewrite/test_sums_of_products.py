@@ -70,8 +70,8 @@ def test_integers_are_summed_exactly() -> None:
 
 @pytest.mark.parametrize("count", range(1, 6))
 def test_outer_products_over_any_number_of_dimensions_are_one_product(count: int) -> None:
-    dims, widths = ot.dims("i j k l m")[:count], {"x": 16, "y": 32}
-    x, y = (ot.input(name, (width,), over=dims) for name, width in widths.items())
+    dims, widths = [ot.dims(name) for name in "hijkm"[:count]], {"x": 16, "y": 32}
+    x, y = (ot.input(name, (width,), over=tuple(dims)) for name, width in widths.items())
     products = (x[..., :, None] * y[..., None, :])[(slice(None),) * count]
     program = ot.Program(y=products.sum(tuple(range(count))))
     found = show(optimize(program.pdg).pdg)
