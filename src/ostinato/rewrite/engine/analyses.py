@@ -87,8 +87,12 @@ OPERATORS: dict[str, Operator] = {
 IDLE = ("map1", "map2", "map3", "reshape", "bcast", "at", "case")
 
 # What gives elements of its only operand, in another place. Only values that are reshapes of each
-# other are asked how many of these they are of something that is computed.
+# other are asked how many of these they are of something that is computed; it decides what is left
+# out, and says nothing that could be false.
 VIEWS = ("tr", "mv", "perm", "reshape", "part", "cut", "at", "sl")
+_MIRRORED = """
+(rule ((= l (reshape r h x)) (= x (reshape k g l))) ((mirrored l) (mirrored x)) :name "mirrored")
+"""
 
 _SIZES = """
 (rule ((= z (size i)) (= m (mask i))) ((set (zmask z) m)) :name "zmask/size")
@@ -187,7 +191,6 @@ _VALUES = """
 (rule ((= l (sl d i x)) (growing i)) ((set (inner d i l) x)) :name "inner/sl")
 (rule ((= l (reshape r h x)) (= m (free x))) ((set (free l) m)) :name "free/reshape")
 (rule ((= l (tr x)) (= m (free x))) ((set (free l) m)) :name "free/tr")
-(rule ((= l (reshape r h x)) (= x (reshape k g l))) ((mirrored l) (mirrored x)) :name "mirrored")
 (rule ((= l (sl d i x)) (= m (gap x)) (= 0 (& d m)) (box d i)) ((set (gap l) m)) :name "gap/sl")
 """
 
@@ -195,7 +198,7 @@ _VALUES = """
 def analyses() -> list[str]:
     """The texts of the rules that conclude facts of sizes, lists and terms."""
     of_operators = (text for op in OPERATORS for text in _of_operator(op))
-    texts = (_SIZES, _LISTS, _VALUES, *of_operators, *map(_depth, SIGNATURE))
+    texts = (_SIZES, _LISTS, _VALUES, *of_operators)
     return [text.replace(" :name", " :ruleset analysis :name") for text in texts]
 
 
@@ -209,6 +212,10 @@ def idle_terms() -> list[str]:
         "(rule ((either f l l y)) ((delete (either f l l y))) :ruleset idle)",
         "(rule ((either f l x l)) ((delete (either f l x l))) :ruleset idle)",
     ]
+    out += (
+        each.replace(":name", ":ruleset views :name")
+        for each in (_MIRRORED, *map(_depth, SIGNATURE))
+    )
     undone = "(= x (reshape r h l)) (= m (depth l)) (<= m (depth x))"
     for term in ("(reshape k g x)", "(part k i x)"):
         out.append(f"(rule ((= l {term}) {undone}) ((subsume {term})) :ruleset idle)")

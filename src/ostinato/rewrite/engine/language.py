@@ -20,7 +20,7 @@ _DECLARATIONS = """
 (constructor node (i64) T :unextractable) (constructor hnode (i64) H :unextractable)
 (relation raw_nil (i64)) (relation raw_cons (i64 i64 i64))
 (relation raw_facts (i64 i64 i64))
-(ruleset load) (ruleset analysis) (ruleset idle) (ruleset normal) (ruleset seed)
+(ruleset load) (ruleset analysis) (ruleset views) (ruleset idle) (ruleset normal) (ruleset seed)
 (ruleset spread) (ruleset always)
 """
 

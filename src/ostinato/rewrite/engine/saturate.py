@@ -120,4 +120,4 @@ def _analyse(engine: Engine) -> None:
 
     What is idle then is left out: nothing follows from it, and no program needs it.
     """
-    engine.execute("(run-schedule (saturate (run analysis)) (run idle))")
+    engine.execute("(run-schedule (saturate (run analysis)) (saturate (run views)) (run idle))")

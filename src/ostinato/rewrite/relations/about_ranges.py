@@ -60,7 +60,7 @@ TILES = (
     ),
     Relation(
         "step", {"s": "slice", "i": "index", "a": "index"}, "{a} is the step of {s} at place {i}",
-        (Known("a", "element", ("s", "i")),), topic="ranges", gate=True,
+        (Known("a", "element", ("s", "i")),), topic="ranges",
     ),
 )  # fmt: skip
 WINDOWS = (
