@@ -38,9 +38,9 @@ def test_all_families_together_reach_a_fixpoint(name: str) -> None:
 
 
 def test_a_budget_that_ends_early_is_noticed() -> None:
-    report = optimize(programs.rollout(), RewriteOptions(budget=Budget(rounds=2))).report
+    report = optimize(programs.rollout(), RewriteOptions(budget=Budget(rounds=1))).report
     assert not report.saturation.complete
-    assert report.saturation.stopped == "the budget of 2 rounds was reached"
+    assert report.saturation.stopped == "the budget of 1 rounds was reached"
     looked = optimize(programs.rollout(), RewriteOptions(budget=Budget(visits=9))).report
     assert looked.saturation.stopped == "the budget of 9 visits was reached"
     assert len(looked.saturation.rows) == 1 and not looked.saturation.complete
