@@ -87,5 +87,5 @@ def test_the_law_holds_for_all_ranks_sizes_points_and_values(
 @pytest.mark.parametrize("name", BOUNDED)
 def test_the_law_holds_for_every_mask_of_a_few_axes(name: str, table: dict[str, str]) -> None:
     verdict = decided(every_rule()[name])
-    assert verdict.outcome == "bounded" and verdict.readings > 300, str(verdict)
+    assert verdict.outcome == "bounded" and verdict.readings > 50, str(verdict)
     assert method(verdict) == table[name]
