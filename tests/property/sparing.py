@@ -18,6 +18,7 @@ from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.transfers import Movable
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.functions import Array
+from ostinato.runtime.cache.programs import Later
 from tests.property.judge import Bench, Disagreement, within
 from tests.property.tolerance import unlike
 
@@ -69,7 +70,8 @@ def fine_blocks(chance: random.Random) -> Generator[None]:
 
 def require_proof(what: str, made: Compiled, at: Mapping[str, int]) -> None:
     """The transfers of a plan are proved, by code that shares none with the planner."""
-    place: Any = made.executable.artifact.place  # of a plan, of which it is a function
+    kept = made.executable.artifact.place  # of a plan, of which it is a function
+    place: Any = kept.function if isinstance(kept, Later) else kept
     plan, most = place.args[0], place.keywords["most_in_memory"]
     assert isinstance(plan, Plan), "a layout is that of a plan"
     for workers in (1, 2):

@@ -328,3 +328,17 @@ def test_cases_of_segments_are_split_at_steps_of_which_there_are_fewer_in_the_la
         rules="no vectorize", watched="memory",
         left_out=("merged cases", "transposed copies", "late updates", "padding of tiles"),
     ))  # fmt: skip
+
+
+def test_a_row_that_a_minimum_picks_is_one_row() -> None:
+    """A plan of transfers was refused by its proof: the call stands at row min(2 b + 1, B) - 1."""
+    recipe = Recipe(
+        inputs=(((0, 1), (1,)),),
+        steps=(Step("doubling", a=0, b=0, dim=2, c=1, fold="max"),),
+        outputs=1, dims=2, dtypes=("float32",), wild=True,
+    )  # fmt: skip
+    quick(Trial(
+        recipe, extents=(579,), threads=3, hints={}, widths={}, without=(), checks=(), seed=10,
+        quick=True, special=True, exact=True, rules="exact", watched="memory", left_out=(),
+        memory=0.0,
+    ))  # fmt: skip

@@ -59,6 +59,12 @@ class _Access:
     read: Read | None = None
 
     @property
+    def still(self) -> set[Dim]:
+        """The dimensions whose values are those of a call."""
+        around = self.step.time[: len(self.step.time) - len(self.rest)]
+        return {d for d in around if isinstance(d, Dim)}
+
+    @property
     def loops(self) -> dict[Dim, Loop]:
         return {loop.dim: loop for loop in self.step.loops}
 
@@ -177,9 +183,11 @@ class Called:
     def _reach(self, slot: int) -> int:
         """How many rows of a slot a call touches at most, counted from where it stands."""
         stands, most = set[Expr](), 0
+        if len({a.at[slot] for a in self.accesses}) == 1:
+            if all(dims_of(a.at[slot]) <= a.still for a in self.accesses):
+                return 1  # wherever it is
         for a in self.accesses:
-            still = {d for d in a.step.time[: len(a.step.time) - len(a.rest)] if isinstance(d, Dim)}
-            fixed = [(x, k) for x, k in a.at[slot].terms if dims_of(Expr(((x, 1),), 0)) <= still]
+            fixed = [(x, k) for x, k in a.at[slot].terms if dims_of(Expr(((x, 1),), 0)) <= a.still]
             stands.add(Expr(tuple(fixed), 0))
             ranges = {d: Interval(0, max(0, interval(e).high - 1)) for d, e in a.ranges.items()}
             reach = interval(a.at[slot] - Expr(tuple(fixed), 0), ranges)
