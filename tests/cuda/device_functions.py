@@ -123,6 +123,17 @@ def _exchange(array: Any, index: Any, value: Any) -> Any:
     return array.exchange(index, value)
 
 
+def _load4(array: Any, index: Any) -> tuple[Any, ...]:
+    assert int(index) % 4 == 0, "four elements begin at a multiple of four"
+    return tuple(array[int(index) + k] for k in range(4))
+
+
+def _store4(array: Any, index: Any, *values: Any) -> None:
+    assert int(index) % 4 == 0, "four elements begin at a multiple of four"
+    for k, value in enumerate(values):
+        array[int(index) + k] = value
+
+
 def _itself(of: Any) -> Any:
     return of
 
@@ -146,7 +157,7 @@ FUNCTIONS: dict[str, Any] = {
     "block_threads": lambda: THREADS.threads,
     "grid_block": lambda: THREADS.block,
     "grid_blocks": lambda: THREADS.blocks,
-    "exchange": _exchange,
+    **{"exchange": _exchange, "load4": _load4, "store4": _store4},
     **{"where": where, "fma": fma, "bits_of": bits_of, "ctlz": ctlz, "fshl": fshl},
     **{"rounded_product": _rounded_product, "truncated_quotient": truncated_quotient},
     **{"sqrt": np.sqrt, "fabs": np.fabs, "floor": np.floor, "ceil": np.ceil, "rint": np.rint},

@@ -53,7 +53,8 @@ def ptx(source: str, kernel: str, integers: int, capability: tuple[int, int]) ->
     scope: dict[str, Any] = {"__name__": "generated"}
     exec(compile(source, "<generated>", "exec"), scope)
     made = scope["Arena"]
-    views = [getattr(types, "uint8" if n == "bool" else n)[::1] for n in made._fields]
+    names = {"bool": "uint8", "met": "uint32"}
+    views = [getattr(types, names.get(n, n))[::1] for n in made._fields]
     words = types.int64[::1]
     arrays = [words, words] if kernel == "main" else [words]
     given = (types.NamedTuple(views, made), *arrays, *[types.int64] * integers)

@@ -281,6 +281,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.scope = simulated(self.source)
+        self.scope["THREADS"] = self.threads
         self.order = random.Random(self.seed)
 
     def run(

@@ -81,11 +81,20 @@ def test_a_place_that_follows_from_what_is_computed_stays_with_it() -> None:
     with out.loop("g", n):
         out.let("o", at_z + Name("next"))
         added(out, "x", at_x, load("z", Name("o")))
-        added(out, "y", at_y, load("z", at_z + g))
+        with out.loop("a", 64, binding="lanes"):
+            added(out, "y", at_y + a, load("z", at_z + g * 64 + a))
         out.let("next", call("i64", load("x", at_x)))
     first, second = ORDER.apart(only(out))
     assert [*touched(first.body).writes, *touched(second.body).writes] == ["x", "y"]
     assert "o" not in {*given(second.body)}
+
+
+def test_what_has_no_lanes_stays_in_one_loop() -> None:
+    out = Block()
+    with out.loop("g", n):
+        added(out, "x", at_x, load("z", at_z + g))
+        added(out, "y", at_y, load("z", at_z + g))
+    assert ORDER.apart(only(out)) == (only(out),)
 
 
 def test_a_loop_whose_end_is_in_memory_stays_whole() -> None:

@@ -131,6 +131,31 @@ def run(body: Body, scope: dict[str, object]) -> dict[str, object]:
     return scope
 
 
+class Kinds:
+    float32 = [*range(2000)]
+
+
+class Memory:
+    class shared:  # noqa: N801, D106  # as the device calls it
+        made: dict[int, float] = {}
+
+        @classmethod
+        def array(cls, _: int, kind: object) -> dict[int, float]:
+            return cls.made
+
+
+@pytest.mark.parametrize("terms", [64, 65, 1000])
+@pytest.mark.parametrize("rows", [1, 5, 64])
+def test_every_term_of_every_row_is_added_once(rows: int, terms: int) -> None:
+    made = fold(lambda out: out.let("total", total + x(Name("k") + Name("row"))), terms)
+    assert made.fits(is_exact=False)
+    parts, ends = made.by_rows(lambda name: name, "row", rows, Name("0"), "1")
+    scope = run(parts, {"arena": Kinds, "cuda": Memory, "f32": float})
+    for row in range(rows):
+        found = run(ends, {**scope, "row": row, "total": 5.0})
+        assert found["total"] == 5 + sum(range(row, row + terms))
+
+
 @pytest.mark.parametrize("terms", [0, 1, 31, 1000])
 def test_every_term_is_added_once(terms: int) -> None:
     """By one thread, for which a barrier is nothing."""
@@ -138,16 +163,6 @@ def test_every_term_is_added_once(terms: int) -> None:
     if not made.fits(is_exact=False):
         assert terms * 32 < PARTS
         return
-
-    class Kinds:
-        float32 = [*range(2000)]
-
-    class Memory:
-        class shared:  # noqa: N801  # as the device calls it
-            @staticmethod
-            def array(_: int, kind: object) -> dict[int, float]:
-                return {}
-
     body = made.shared(lambda name: name, "0", "1")
     found = run(
         body,

@@ -143,7 +143,7 @@ def test_what_was_never_written_is_no_number() -> None:
     assert np.isnan(run(source, 1)[0])
 
 
-@pytest.mark.parametrize("barrier", ["block_barrier()", "grid_barrier()"])
+@pytest.mark.parametrize("barrier", ["block_barrier()", "grid_barrier(arena)"])
 @pytest.mark.parametrize("made", [network, sums])
 def test_generated_kernels_need_their_barriers(
     made: Callable[[], Made], barrier: str, simulate: Callable[..., None]

@@ -72,6 +72,7 @@ class Target:
     keeps_parts: bool = False  # one worker folds a row in lanes: see `emit.accumulators`
     link_ns: float = 1.0  # of a byte that goes to a slower memory or back: a gigabyte a second
     deals_out_rows: bool = False  # to threads that do an item together, as they do a single row
+    shared_lanes: int = 0  # more of them in a kernel that runs alone all workers share; 0: none
     takes_whole_tiles: bool = False  # all slots of a tile take no longer than those of its rows
     spread: int = 1  # tiles, groups of them and slices of sums that there should be, if there can
     adds_as: Target | None = None  # in whose tiles an exact program adds up, if not in its own

@@ -246,6 +246,8 @@ class _Walk:
         )
         if kernel.parallel is None:
             parts = min(self.workers, max(kernel.slices)) if kernel.sliced else 1
+            if self.has_many_lanes(kernel, point):
+                parts = self.workers
             return start + self.trees(kernel.body, point) / parts
         tiles, inner = middle(kernel.parallel, point)
         self.needed.enter(kernel.parallel)
@@ -253,6 +255,13 @@ class _Walk:
         steps = middle(kernel.along, inner)[0] if kernel.along else 1
         together = max(1, min(steps, self.workers // max(1, tiles)))
         return rounds * (start + self.trees(kernel.body, inner) / together)
+
+    def has_many_lanes(self, kernel: Kernel, point: Point) -> bool:
+        """Whether all workers share what a kernel does alone: some targets see to that."""
+        shared = self.plan.target.shared_lanes
+        names = (name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf))
+        axes = (a for name in names for a in self.plan.statements[name].axes)
+        return bool(shared) and any(evaluate(a.size, point) > shared for a in axes)
 
     def trees(self, trees: Sequence[Tree], point: Point) -> float:
         total = 0.0

@@ -8,7 +8,7 @@ kernels.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import prelude
@@ -16,11 +16,14 @@ from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
-from ostinato.codegen.cuda import grid, shared_sums, shuffles, threads, whole_grid
+from ostinato.codegen.cuda import dealt, grid, shuffles, threads, whole_grid
+from ostinato.codegen.cuda.alignment import aligned
+from ostinato.codegen.cuda.divisions import without_long
 from ostinato.codegen.cuda.one_thread import ARENA
-from ostinato.codegen.cuda.products import BLOCK_THREADS, Product
+from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
 from ostinato.codegen.cuda.rewriting import (
+    bounds,
     calls,
     exchanged,
     given,
@@ -28,10 +31,13 @@ from ostinato.codegen.cuda.rewriting import (
     named,
     opened,
     parts,
+    quotient,
+    remainder,
     rewritten,
     together,
     within,
 )
+from ostinato.codegen.cuda.shares import BLOCK_THREADS
 from ostinato.codegen.cuda.touches import accesses
 from ostinato.codegen.loops.expression import (
     SUFFIX,
@@ -67,7 +73,8 @@ GIVEN = frozenset(
         *("block_barrier", "grid_barrier", "where", "rounded_product", "fma", "sqrt", "fabs"),
         *("floor", "ceil", "rint", "copysign", "bits_of", "f32_of_bits", "f64_of_bits", "ctlz"),
         *("fshl", "truncated_quotient", "wide_add", "wide_sub", "wide_mul", "wide_or", "wide_shl"),
-        *("wide_lshr", "wide_ctlz", "upper_word", "exchange", "device", "kernel"),
+        *("wide_lshr", "wide_ctlz", "upper_word", "exchange", "load4", "store4"),
+        *("device", "kernel"),
         *("block_thread", "block_threads", "grid_block", "grid_blocks", "cuda", "Arena"),
     )
 )
@@ -77,8 +84,10 @@ NUMBERS = (
     "f32, f64, i32, i64 = np.float32, np.float64, np.int32, np.int64",
     "u16, u32, u64 = np.uint16, np.uint32, np.uint64",
 )
+COUNT = call("max", call("block_threads"), Name("THREADS"))
+"""The threads of a block: as many as it is launched with, so that a loop of fewer turns has one."""
 OWN = (
-    *(threads.THREAD, threads.THREADS, grid.BLOCK, grid.BLOCKS),
+    *(dealt.THREAD, dealt.THREADS, grid.BLOCK, grid.BLOCKS),
     *("grid", "lane_row", "launch", "wait", "run", "PHASES", "REPEATS", shuffles.NAME),
     *("THREADS", "SHARED"),
 )
@@ -101,6 +110,7 @@ class Source:
 
     is_exact: bool
     library: Library = field(init=False)
+    shared: int = 0  # bytes that a block shares, beside the arena
     texts: dict[str, str] = field(default_factory=dict[str, str])  # products, kernels and others
 
     def __post_init__(self) -> None:
@@ -110,12 +120,13 @@ class Source:
 
     def kernel(self, of: Function) -> str:
         """Write a kernel for the threads of a block, and return its text."""
-        body = threads.Threads(of).bound()
-        made = self.defined(of)
-        index = Let((threads.THREAD,), Call("block_thread", ()))
-        count = Let((threads.THREADS,), Call("block_threads", ()))
+        bound = threads.Threads(of)
+        body, made = bound.bound(), self.defined(of)
+        self.shared = max(self.shared, bound.shared_bytes)
+        index = Let((dealt.THREAD,), Call("block_thread", ()))
+        count = Let((dealt.THREADS,), COUNT)
         parameters = (ARENA, "at", *(name for name, _ in of.parameters[2:]))
-        whole = (index, count, *self.body(body, made))
+        whole = (index, count, *self.body(body, made, _natural(of)))
         text = "\n".join(
             [*map(comment, of.remarks), function("device", of.name, parameters, whole)]
         )
@@ -127,20 +138,26 @@ class Source:
         body = whole_grid.of_grid(threads.Threads(of, is_of_grid=True).bound())
         made = self.defined(of)
         made |= {k: self.shuffle(True) for k, x in made.items() if x == shuffles.NAME}
-        index = Let((threads.THREAD,), whole_grid.THREAD)
-        count = Let((threads.THREADS,), whole_grid.THREADS)
+        index = Let((dealt.THREAD,), whole_grid.THREAD)
+        count = Let((dealt.THREADS,), whole_grid.THREADS)
         parameters = (ARENA, "at", *(name for name, _ in of.parameters[2:]))
-        name, whole = whole_grid.name_of(of.name), (index, count, *self.body(body, made))
+        name, whole = (
+            whole_grid.name_of(of.name),
+            (index, count, *self.body(body, made, _natural(of))),
+        )
         self.texts[name] = function("device", name, parameters, whole)
 
     def defined(self, of: Function) -> dict[str, str]:
         """Write what a kernel defines; the names of these functions in the module."""
         found: dict[str, str] = {}
         access = accesses(of)
+        products = [d.names[0] for d in of.definitions if d.maker == "matmul"]
+        begin = aligned(of.body, products)
         for each in of.definitions:
             match each:
                 case Definition((name,), "matmul", (Matmul() as spec,)):
-                    product = Product(spec, self.is_exact)
+                    product = Product(spec, self.is_exact, begin[name])
+                    self.shared = max(self.shared, product.shared_bytes)
                     body = self.body(product.body(), {})
                     self.texts[name] = function("device", name, product.parameters(), body)
                 case Definition((name,), shuffles.NAME, _):
@@ -201,13 +218,17 @@ class Source:
         self.texts[name] = _text("device", name, tuple(of.parameters), lines)
         return name
 
-    def body(self, body: Body, known: dict[str, str]) -> Body:
-        """Statements whose calls have the names of the module; what they call is written."""
+    def body(self, body: Body, known: dict[str, str], natural: Set[str] = frozenset()) -> Body:
+        """Statements whose calls have the names of the module; what they call is written.
+
+        ``natural`` names stand for numbers from 0 on.
+        """
+        shorter = without_long({*natural, dealt.THREAD, dealt.THREADS, grid.BLOCK, grid.BLOCKS})
 
         def change(x: Expression) -> Expression:
             if isinstance(x, Call) and x.function in known:
                 return Call(known[x.function], x.args)
-            return x
+            return shorter(x)
 
         def statement(s: Statement) -> Statement:
             return within(rewritten(s, change), statement)
@@ -248,14 +269,15 @@ class Source:
         head = (
             Let((grid.BLOCK,), Call("grid_block", ())),
             Let((grid.BLOCKS,), Call("grid_blocks", ())),
-            Let((threads.THREAD,), Call("block_thread", ())),
+            Let((dealt.THREAD,), Call("block_thread", ())),
         )
         memory = (ARENA, "at")
         parameters = (*memory, "control", "stride", "seed", *found.extents)
-        together = (*head, *self.body(found.cooperative, {}))
+        sizes = frozenset(found.extents)
+        together = (*head, *self.body(found.cooperative, {}, sizes))
         lines = [
             f"PHASES, REPEATS = {len(found.launched)}, {grid.repeats(found)}",
-            f"THREADS, SHARED = {BLOCK_THREADS}, {self.shared_bytes()}",
+            f"THREADS, SHARED = {BLOCK_THREADS}, {self.shared}",
             "# All phases in one cooperative launch.",
             function("kernel", of.name, parameters, together),
         ]
@@ -267,20 +289,22 @@ class Source:
                 local,
             )
             own = (*memory, "stride", *phase.parameters)
-            lines.append(function("kernel", phase.name, own, (*head, *self.body(phase.body, {}))))
+            lines.append(
+                function("kernel", phase.name, own, (*head, *self.body(phase.body, {}, sizes)))
+            )
         lines.append("# The same with a launch for each phase: the host calls this.")
         host = ("launch", "wait", "control", grid.BLOCKS, grid.KEY, *found.extents)
         lines.append(_text("", "run", host, [*show(self.body(found.host, {}))]))
         return "\n\n".join(lines)
 
-    def shared_bytes(self) -> int:
-        """The memory that a block shares, beside the arena."""
-        is_used = any(shared_sums.SHARED in x for x in self.texts.values())
-        return shared_sums.SHARED_BYTES if is_used else 0
-
     def tables(self) -> Iterator[str]:
         for name, words in self.library.tables.items():
             yield f"{name} = np.array({[signed(x % 2**64, 64) for x in words]}, np.int64)"
+
+
+def _natural(of: Function) -> frozenset[str]:
+    """The extents, steps and parts that a kernel takes."""
+    return frozenset(name for name, _ in of.parameters[2:]) - {grid.KEY}
 
 
 def _access(of: Inner, name: str) -> Access:
@@ -322,19 +346,23 @@ def without_signs(body: Body) -> Body:
 
 
 def counted(of: Statement) -> Body:
-    """A loop in steps that are known only at run time, which Numba would count by a division."""
+    """A loop that tests its index: Numba counts the turns of a range, and divides for that."""
     match of:
-        case For(index, (first, last, Name() as step), body) if _stays(last, body):
+        case For(index, _, body) if _stays((*bounds(of), Name(index)), body):
+            first, last, step = bounds(of)
+            is_down = isinstance(step, Constant) and step.value < 0
             inner = (*together(map(counted, body)), Add(index, step))
-            return Let((index,), first), While(compare("<", index, last), inner)
+            test = compare(">" if is_down else "<", index, last)
+            return Let((index,), first), While(test, inner)
         case _:
             return (opened(of, counted),)
 
 
-def _stays(of: Expression, body: Body) -> bool:
-    """Whether statements leave a value as it is."""
-    loads = any(isinstance(x, Item) for x in parts(of))
-    return not loads and not {*named(of)} & {*given(body), *indices(body)}
+def _stays(of: Sequence[Expression], body: Body) -> bool:
+    """Whether statements leave values as they are."""
+    loads = any(isinstance(x, Item) for value in of for x in parts(value))
+    found = {name for value in of for name in named(value)}
+    return not loads and not found & {*given(body), *indices(body)}
 
 
 def _functions(of: Expression) -> Iterator[str]:
@@ -342,14 +370,14 @@ def _functions(of: Expression) -> Iterator[str]:
 
 
 def transpose(name: str) -> str:
-    """Copy a square, whose rows become columns, by one thread."""
+    """Copy an element of a square, whose rows become columns."""
     dtype = {"f32": "float32", "f64": "float64"}[name.removeprefix("transpose_")]
     out, view = Block(), Name(f"{ARENA}.{dtype}")
-    with out.loop("row", SQUARE), out.loop("column", SQUARE):
-        source = binary("+", binary("+", "source", binary("*", "row", "source_step")), "column")
-        to = binary("+", binary("+", "to", binary("*", "column", "to_step")), "row")
-        out.add(Write(view, to, Item(view, source)))
-    parameters = (ARENA, "to", "to_step", "source", "source_step")
+    row, column = quotient("element", SQUARE), remainder("element", SQUARE)
+    source = binary("+", binary("+", "source", binary("*", row, "source_step")), column)
+    to = binary("+", binary("+", "to", binary("*", column, "to_step")), row)
+    out.add(Write(view, to, Item(view, source)))
+    parameters = (ARENA, "to", "to_step", "source", "source_step", "element")
     return function("device", name, parameters, without_signs(out.body))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.cpu.cpu_target import CPU
+from ostinato.codegen.cuda.shares import SHARED_LANES
 from ostinato.codegen.target import Target, Tiles, Writer
 from ostinato.machine.profile import Profile
 from ostinato.runtime.machine_code.ports import Unit
@@ -69,7 +70,7 @@ PROFILE = Profile(
     run_ns=35_000.0,  # measured, as are barriers: a launch by Numba
     kernel_ns=20.0,
     joining_ns=5_000.0,
-    barrier_ns=2_000.0,  # of a grid of as many blocks as multiprocessors
+    barrier_ns=1_100.0,  # of a grid of as many blocks as multiprocessors
     passed_ns=0.02,
     leaf_ns=50.0,  # a barrier of a block
     point_ns=4.0,  # one thread alone waits for every operation
@@ -108,6 +109,7 @@ _EXACT = Target(
     writer=_writer,
     digest=digest,
     deals_out_rows=True,
+    shared_lanes=SHARED_LANES,
     takes_whole_tiles=True,
     profile=PROFILE,
     calls_python=False,

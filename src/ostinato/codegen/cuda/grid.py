@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ostinato.codegen.cuda.dealt import THREAD
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import every, exchanged, given, indices, names, rewritten
 from ostinato.codegen.cuda.shared_sums import BARRIER
-from ostinato.codegen.cuda.threads import THREAD
 from ostinato.codegen.cuda.whole_grid import GRID_BARRIER, name_of
 from ostinato.codegen.loops.expression import (
     Call,

@@ -22,9 +22,12 @@ cuda: Any = importlib.import_module("numba.cuda")
 libdevice: Any = importlib.import_module("numba.cuda.libdevice")
 overload: Any = importlib.import_module("numba.cuda.extending").overload
 types: Any = importlib.import_module("numba.core.types")
+intrinsic: Callable[[Any], Any] = importlib.import_module("numba.cuda.extending").intrinsic
+make_array: Any = importlib.import_module("numba.cuda.np.arrayobj").make_array
+ir: Any = importlib.import_module("llvmlite.ir")
 
-Arena = namedtuple("Arena", tuple(ITEM_BYTES))  # type: ignore[misc]  # the names of a table
-"""The one block of memory, as an array of each type."""
+Arena = namedtuple("Arena", (*ITEM_BYTES, "met"))  # type: ignore[misc]  # the names of a table
+"""The one block of memory, as an array of each type; and a word by which blocks meet."""
 
 kernel: Callable[..., Any] = cuda.jit
 device: Callable[..., Any] = cuda.jit(device=True)
@@ -56,8 +59,22 @@ def block_barrier() -> None:
 
 
 @device
-def grid_barrier() -> None:
-    cuda.cg.this_grid().sync()
+def grid_barrier(arena: Any) -> None:
+    """Wait for all blocks, which are resident.
+
+    Each adds 1 to a word, and the first one what is missing to half of all words: the upper bit
+    changes when all have come. A barrier of Numba's is a call of a library, beside which ptxas
+    keeps no address in registers that all threads share.
+    """
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        cuda.threadfence()
+        rest = np.uint32(HALF - (cuda.gridDim.x - 1)) if cuda.blockIdx.x == 0 else np.uint32(1)
+        before = cuda.atomic.add(arena.met, 0, rest)
+        while (before ^ acquired(arena.met)) & np.uint32(HALF) == 0:
+            pass
+        cuda.threadfence()
+    cuda.syncthreads()
 
 
 @device
@@ -69,6 +86,67 @@ def exchange(array: Any, index: Any, value: Any) -> Any:
 @device
 def where(test: Any, x: Any, y: Any) -> Any:
     return x if test else y
+
+
+# ---------------------------------------------------------------- a word that others change
+
+HALF = 1 << 31
+
+
+@intrinsic
+def acquired(_: object, array: Any) -> Any:
+    """The first word of an array, and with it all that was written before it was."""
+
+    def made(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = make_array(signature.args[0])(context, builder, args[0]).data
+        kind = ir.FunctionType(ir.IntType(32), [data.type])
+        text = "ld.acquire.gpu.u32 $0, [$1];"
+        return builder.asm(kind, text, "=r,l,~{memory}", [data], side_effect=True)
+
+    return types.uint32(array), made
+
+
+# ---------------------------------------------------------------- four elements at once
+
+LINE = 16  # bytes: what begins at a multiple of four elements of 32 or 64 bits begins at one
+
+
+@intrinsic
+def load4(_: object, array: Any, index: Any) -> Any:
+    """Four elements that lie side by side, the first one at a multiple of four."""
+
+    def made(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place, kind = _four(context, builder, signature, args)
+        vector = builder.load(place, align=LINE, typ=kind)
+        taken = [builder.extract_element(vector, ir.Constant(ir.IntType(32), k)) for k in range(4)]
+        return context.make_tuple(builder, signature.return_type, taken)
+
+    return types.UniTuple(array.dtype, 4)(array, index), made
+
+
+@intrinsic
+def store4(_: object, array: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Store four elements likewise."""
+
+    def made(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place, kind = _four(context, builder, signature, args)
+        vector = ir.Constant(kind, ir.Undefined)
+        for k, value in enumerate(args[2:]):
+            vector = builder.insert_element(vector, value, ir.Constant(ir.IntType(32), k))
+        builder.store(vector, place, align=LINE)
+        return context.get_dummy_value()
+
+    return types.void(array, index, *[array.dtype] * 4), made
+
+
+def _four(context: Any, builder: Any, signature: Any, args: Any) -> tuple[Any, Any]:
+    """The address of four elements, and what they are together."""
+    array = make_array(signature.args[0])(context, builder, args[0])
+    element = context.get_data_type(signature.args[0].dtype)
+    kind = ir.VectorType(element, 4)
+    index = context.cast(builder, args[1], signature.args[1], types.intp)
+    at = builder.gep(array.data, [index], source_etype=element)
+    return builder.bitcast(at, kind.as_pointer()), kind
 
 
 # ---------------------------------------------------------------- floats

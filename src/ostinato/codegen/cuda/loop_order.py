@@ -47,6 +47,9 @@ class Order:
             tied = [g for g in groups if any(self.are_tied(rest[k], rest[number]) for k in g)]
             joined = sorted({number, *(k for g in tied for k in g)})
             groups = [*(g for g in groups if g not in tied), joined]
+        alone = [g for g in groups if not any(_has_lanes(rest[k]) for k in g)]
+        if len(alone) > 1:  # a loop of one thread's sums serves several
+            groups = [*(g for g in groups if g not in alone), sorted(k for g in alone for k in g)]
         if len(groups) < 2 or not self.are_single(loop.body, free):
             return (loop,)
         bodies = [[rest[k] for k in g] for g in sorted(groups)]
@@ -121,6 +124,10 @@ class Order:
             access = self.accesses.get(each.function)
             if access is not None:
                 yield access.tensor, place(each.args[1], inner)
+
+
+def _has_lanes(of: Statement) -> bool:
+    return any(isinstance(s, For) and s.binding == "lanes" for s in every((of,)))
 
 
 def _parted(body: Body) -> tuple[dict[str, Let], list[Statement]]:

@@ -97,14 +97,14 @@ class OneThread:
 
     def around(self, of: For, found: Sequence[Kept], body: Body, after: Body) -> Body:
         """What is done in a loop's place, between the reads of its variables and what follows."""
-        whole = (*together(map(self._taken_from, found)), *body, *after)
+        whole = (*together(map(self.taken_from, found)), *body, *after)
         test = has_turns(of) if found else None
         return whole if test is None else (If(self.value(test), whole),)
 
     def put_back(self, found: Sequence[Kept]) -> Body:
         return together(self._put_back(x) for x in found if x.is_written)
 
-    def _taken_from(self, of: Kept) -> Body:
+    def taken_from(self, of: Kept) -> Body:
         dtype = of.access.dtype
         start, found = typed(dtype, Constant(0)), Item(Name(f"{ARENA}.{dtype}"), of.index)
         taken = Let((of.name,), compare("!=", found, 0) if dtype == "bool" else found)

@@ -1,7 +1,10 @@
 """Matrix products as functions that all threads of a block call: each takes some elements.
 
-A sum adds its terms in ascending order, by one rounding each. Of rows with rows it adds as many
-sums as a vector of 64 bytes has lanes, and these by halves: so does a CPU that has such vectors.
+Blocks of elements are added up in variables of a thread, and left in memory that the block shares;
+then the steps on each are done, in turns that lie side by side. How, `shares` says. Exact products
+go element by element: a sum adds its terms in ascending order, by one rounding each. Of rows with
+rows it adds as many sums as a vector of 64 bytes has lanes, and these by halves: so does a CPU that
+has such vectors.
 """
 
 from __future__ import annotations
@@ -9,17 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 
+from ostinato.codegen.cuda.alignment import VECTOR
+from ostinato.codegen.cuda.dealt import THREAD, THREADS
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import quotient, remainder
 from ostinato.codegen.cuda.shared_sums import BARRIER, SHARED
-from ostinato.codegen.cuda.threads import THREAD, THREADS
+from ostinato.codegen.cuda.shares import Share, Way, share
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
     ITEM_BYTES,
     SUFFIX,
     Constant,
     Expression,
+    Given,
     Item,
     Logic,
     Name,
@@ -28,29 +36,34 @@ from ostinato.codegen.loops.expression import (
     compare,
 )
 from ostinato.codegen.loops.matmul_spec import ACCUMULATOR, Expr, Matmul, Operand, Size
-from ostinato.codegen.loops.statements import Block, Body, Write
+from ostinato.codegen.loops.statements import Block, Body, Let, Write
 
 MASK = ("mask_at", "mask_step", "mask_size")
 VECTOR_BYTES = 64
 ROW, COLUMN, TERM, LANE = "row", "column", "term", "lane"
-BLOCK_THREADS = 256  # eight warps, which a module is launched with: each thread should have work
-MOST = 16  # sums of a thread at once
-SLICE = 8  # terms, at least, that a thread adds up where several add up one element
+TOP, LEFT, DOWN, RIGHT, PART = "top", "left", "down", "right", "part"  # of a pass; within it
+SUMS = Name("sums")
 
 
 @dataclass
 class Product:
-    """Writes one product."""
+    """Writes one product; ``aligned`` are the operands that begin at multiples of a vector."""
 
     spec: Matmul
     is_exact: bool
+    aligned: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.spec.check()
         self.view = Name(f"{ARENA}.{self.spec.dtype}")
-        self.suffix = SUFFIX[self.spec.dtype]
-        self.by = block_of(self.spec)
-        self.slices = 1 if self.is_exact else slices_of(self.spec)
+        self.share = None if self.is_exact else share(self.spec, self.aligned)
+
+    @property
+    def shared_bytes(self) -> int:
+        """The memory that the block shares for it."""
+        of = self.share
+        sums = of.slices * of.height * of.width if of else 0
+        return sums * ITEM_BYTES[self.spec.dtype]
 
     def parameters(self) -> tuple[str, ...]:
         mask = MASK if self.spec.living else ()
@@ -60,81 +73,133 @@ class Product:
 
     def body(self) -> Body:
         """The elements of this thread."""
-        out, spec, (rows, columns) = Block(), self.spec, self.by
-        if self.slices > 1:
-            self.sliced(out)
+        out, spec = Block(), self.spec
+        if self.share is not None:
+            self.passes(out, self.share)
             return out.body
-        if rows * columns == 1:
-            across = self.size(spec.n)
-            with out.loop(LANE, THREAD, binary("*", self.size(spec.m), across), THREADS):
-                out.let(ROW, quotient(LANE, across))
-                out.let(COLUMN, remainder(LANE, across))
-                self.judged(out)
-            return out.body
-        assert isinstance(spec.m, int), "blocks are of known sizes"
-        assert isinstance(spec.n, int), "blocks are of known sizes"
-        down, across = spec.m // rows, Constant(spec.n // columns)
-        with out.loop(LANE, THREAD, binary("*", down, across), THREADS):
-            out.let("first_row", binary("*", quotient(LANE, across), rows))
-            out.let("first_column", remainder(LANE, across))
-            if spec.rows:
-                self.cut(out, across)
-            else:
-                self.block(out, across)
-        return out.body
-
-    def sliced(self, out: Block) -> None:
-        """Few elements: several threads add up slices of the terms of each."""
-        across, terms = self.size(self.spec.n), self.spec.k
-        assert isinstance(terms, int), "slices are of a known number of terms"
-        elements = binary("*", self.size(self.spec.m), across)
-        parts, part, term = Name("parts"), "part", terms // self.slices
-        out.let(parts.id, call(SHARED, 0, self.suffix))
-        with out.loop(LANE, THREAD, binary("*", elements, self.slices), THREADS):
-            out.let(part, quotient(LANE, elements))
-            out.let(ROW, quotient(remainder(LANE, elements), across))
-            out.let(COLUMN, remainder(LANE, across))
-            out.let(ACCUMULATOR, calls.literal(0, self.spec.dtype))
-            first = binary("*", part, term)
-            with ExitStack() as when:
-                counts = self.counts()
-                if counts is not None:
-                    when.enter_context(out.when(counts))
-                with out.loop(TERM, first, binary("+", first, term)):
-                    self.term(out)
-            out.write(parts, LANE, ACCUMULATOR)
-        out.add(BARRIER)
-        with out.loop(LANE, THREAD, elements, THREADS):
+        across = self.size(spec.n)
+        with out.loop(LANE, THREAD, binary("*", self.size(spec.m), across), THREADS):
             out.let(ROW, quotient(LANE, across))
             out.let(COLUMN, remainder(LANE, across))
-            self.judged(out, self.joined)
-        out.add(BARRIER)
+            self.judged(out, self.element)
+        return out.body
 
-    def joined(self, out: Block) -> None:
+    # ------------------------------------------------------------ blocks of elements
+
+    def passes(self, out: Block, of: Share) -> None:
+        """As many elements at a time as there is room for their sums."""
+        out.let(SUMS.id, call(SHARED, 0, SUFFIX[self.spec.dtype]))
+        loops = (TOP, self.spec.m, of.height), (LEFT, self.spec.n, of.width)
+        with ExitStack() as inside:
+            for name, size, each in loops:
+                if size == each:
+                    out.let(name, 0)
+                else:
+                    inside.enter_context(out.loop(name, 0, size, each))
+            with out.loop(LANE, THREAD, of.blocks * of.slices, THREADS):
+                self.block(out, of)
+            out.add(BARRIER)
+            with out.loop(LANE, THREAD, of.height * of.width, THREADS):
+                out.let(ROW, binary("+", TOP, quotient(LANE, of.width)))
+                out.let(COLUMN, binary("+", LEFT, remainder(LANE, of.width)))
+                self.judged(out, partial(self.joined, of=of))
+            if (of.height, of.width) != (self.spec.m, self.spec.n):
+                out.add(BARRIER)
+
+    def block(self, out: Block, of: Share) -> None:
+        """A slice of the sums of a block of elements, if anybody reads one of its rows."""
+        within: Expression = Name(LANE)
+        if of.slices > 1:
+            out.let(PART, quotient(LANE, of.blocks))
+            within = remainder(LANE, of.blocks)
+        out.let(DOWN, binary("*", quotient(within, of.across), of.rows))
+        across = remainder(within, of.across)
+        out.let(RIGHT, binary("*", across, of.columns) if of.b == "side" else across)
+        if not self.spec.rows:
+            self.added_up(out, of)
+            return
+        with out.when(compare("<", binary("+", TOP, DOWN), self.size(self.spec.rows))):
+            self.added_up(out, of)
+
+    def added_up(self, out: Block, of: Share) -> None:
+        """All elements of a block.
+
+        Rows that nobody reads may be nowhere in memory: the last one stands for them.
+        """
+        rows, columns = range(of.rows), range(of.columns)
+        for i in rows:
+            row = binary("+", binary("+", TOP, DOWN), i)
+            if i and self.spec.rows and of.a != "side":
+                row = call("min", row, binary("-", self.size(self.spec.rows), 1))
+            out.let(f"{ROW}_{i}", row)
+        for j in columns:
+            out.let(f"{COLUMN}_{j}", binary("+", LEFT, self.right(of, j)))
+        each = [(i, j) for i in rows for j in columns]
+        for i, j in each:
+            out.let(f"sum_{i}_{j}", calls.literal(0, self.spec.dtype))
+        with self.terms(out, of):
+            self.loaded(out, "a", of.a, of.rows, of.terms)
+            self.loaded(out, "b", of.b, of.columns, of.terms)
+            for t in range(of.terms):
+                for i, j in each:
+                    self.added(out, f"sum_{i}_{j}", Name(f"a_{i}_{t}"), Name(f"b_{j}_{t}"))
+        for i in rows:
+            if of.b == "side":
+                for j in range(0, of.columns, VECTOR):
+                    four = (f"sum_{i}_{j + k}" for k in range(VECTOR))
+                    out.do(call("store4", SUMS, self.place_of(of, i, j), *four))
+            else:
+                for j in columns:
+                    out.write(SUMS, self.place_of(of, i, j), f"sum_{i}_{j}")
+
+    def loaded(self, out: Block, operand: str, way: Way, count: int, terms: int) -> None:
+        """The numbers of an operand that a turn takes."""
+        index = ROW if operand == "a" else COLUMN
+
+        def at(side: int, term: int) -> Expression:
+            return self.operand_at(operand, f"{index}_{side}", binary("+", TERM, term))
+
+        match way:
+            case "side":
+                for t, i in product(range(terms), range(0, count, VECTOR)):
+                    four = tuple(f"{operand}_{i + k}_{t}" for k in range(VECTOR))
+                    out.add(Let(four, call("load4", self.view, at(i, t))))
+            case "terms":
+                for i in range(count):
+                    four = tuple(f"{operand}_{i}_{t}" for t in range(VECTOR))
+                    out.add(Let(four, call("load4", self.view, at(i, 0))))
+            case "each":
+                for t, i in product(range(terms), range(count)):
+                    out.let(f"{operand}_{i}_{t}", Item(self.view, at(i, t)))
+
+    def right(self, of: Share, j: Given) -> Expression:
+        """A column of a block: beside the others where they are loaded together."""
+        return binary("+", RIGHT, j if of.b == "side" else binary("*", j, of.across))
+
+    def place_of(self, of: Share, i: Given, j: Given) -> Expression:
+        """Where the sum of an element of a block is left."""
+        row = binary("+", DOWN, i)
+        if of.slices > 1:
+            row = binary("+", binary("*", PART, of.height), row)
+        return binary("+", binary("*", row, of.width), self.right(of, j))
+
+    def joined(self, out: Block, of: Share) -> None:
         """The sum of the slices of one element, and the steps on it."""
-        elements = binary("*", self.size(self.spec.m), self.size(self.spec.n))
         out.let(ACCUMULATOR, self.start(ROW, COLUMN))
-        for number in range(self.slices):
-            at = binary("+", LANE, binary("*", number, elements))
-            out.let(ACCUMULATOR, binary("+", ACCUMULATOR, Item(Name("parts"), at)))
+        size = of.height * of.width
+        if of.slices > 1:
+            with out.loop(PART, of.slices):
+                at = binary("+", LANE, binary("*", PART, size))
+                out.let(ACCUMULATOR, binary("+", ACCUMULATOR, Item(SUMS, at)))
+        else:
+            out.let(ACCUMULATOR, binary("+", ACCUMULATOR, Item(SUMS, Name(LANE))))
         self.steps(out)
 
-    def cut(self, out: Block, across: Expression) -> None:
-        """A block of which some rows may be read by nobody."""
-        assert self.spec.rows, "all rows are read"
-        end = binary("+", "first_row", self.by[0])
-        with out.when(compare("<=", end, self.size(self.spec.rows))):
-            self.block(out, across)
-        with (
-            out.otherwise(),
-            out.loop(ROW, "first_row", end),
-            out.loop(COLUMN, "first_column", self.size(self.spec.n), across),
-        ):
-            self.judged(out)
+    # ------------------------------------------------------------ elements
 
-    def judged(self, out: Block, element: Callable[[Block], None] | None = None) -> None:
+    def judged(self, out: Block, element: Callable[[Block], None]) -> None:
         """One element, or 0 where nobody reads it."""
-        counts, element = self.counts(), element or self.element
+        counts = self.counts()
         if counts is None:
             element(out)
             return
@@ -143,29 +208,6 @@ class Product:
         with out.otherwise():
             for name in sorted(self.spec.stored()):
                 out.add(self.store(name, calls.literal(0, self.spec.dtype)))
-
-    def block(self, out: Block, across: Expression) -> None:
-        """Some rows of some columns: what is loaded for one element serves others."""
-        rows, columns = map(range, self.by)
-        for i in rows:
-            out.let(f"{ROW}_{i}", binary("+", "first_row", i))
-        for j in columns:
-            out.let(f"{COLUMN}_{j}", binary("+", "first_column", binary("*", j, across)))
-        each = [(i, j) for i in rows for j in columns]
-        for i, j in each:
-            out.let(f"sum_{i}_{j}", self.start(f"{ROW}_{i}", f"{COLUMN}_{j}"))
-        with self.terms(out):
-            for i in rows:
-                out.let(f"a_{i}", Item(self.view, self.a(f"{ROW}_{i}")))
-            for j in columns:
-                out.let(f"b_{j}", Item(self.view, self.b(f"{COLUMN}_{j}")))
-            for i, j in each:
-                self.added(out, f"sum_{i}_{j}", Name(f"a_{i}"), Name(f"b_{j}"))
-        for i, j in each:
-            out.let(ROW, Name(f"{ROW}_{i}"))
-            out.let(COLUMN, Name(f"{COLUMN}_{j}"))
-            out.let(ACCUMULATOR, Name(f"sum_{i}_{j}"))
-            self.steps(out)
 
     def counts(self) -> Expression | None:
         """Whether anybody reads the row; None: always."""
@@ -190,15 +232,28 @@ class Product:
         self.steps(out)
 
     @contextmanager
-    def terms(self, out: Block) -> Generator[None]:
-        """The loop over the terms that count."""
+    def terms(self, out: Block, of: Share | None = None) -> Generator[None]:
+        """The loop over the terms that count, or over those of a slice."""
         with ExitStack() as loops:
             for turn, (count, _, _) in zip(self.turns(), self.spec.around, strict=True):
                 loops.enter_context(out.loop(turn, count))
-            loops.enter_context(out.loop(TERM, self.size(self.spec.k)))
+            loops.enter_context(out.loop(TERM, *self.bounds(of)))
             if self.spec.living == "k":
                 loops.enter_context(out.when(self.lives(Name(TERM))))
             yield
+
+    def bounds(self, of: Share | None) -> tuple[Given, ...]:
+        """The terms of a thread: a slice of known ones lies together, others are dealt out."""
+        size = self.size(self.spec.k)
+        if of is None:
+            return (size,)
+        if of.slices == 1:
+            return (size,) if of.terms == 1 else (0, size, of.terms)
+        if not isinstance(self.spec.k, int):
+            return PART, size, of.slices
+        each = self.spec.k // of.slices
+        first = binary("*", PART, each)
+        return first, binary("+", first, each), of.terms
 
     def dots(self, out: Block) -> None:
         """A sum for each lane, of the terms that it would have; then those of all lanes."""
@@ -235,7 +290,7 @@ class Product:
 
     def term(self, out: Block, total: str = ACCUMULATOR, ahead: int = 0) -> None:
         """Add a term to a total: the one so far ``ahead``."""
-        a, b = self.a(ROW), self.b(COLUMN)
+        a, b = self.operand_at("a", ROW), self.operand_at("b", COLUMN)
         if ahead:
             a, b = binary("+", a, ahead), binary("+", b, ahead)
         self.added(out, total, Item(self.view, a), Item(self.view, b))
@@ -246,15 +301,11 @@ class Product:
         else:
             out.let(total, call("fma", x, y, total))
 
-    def a(self, row: str) -> Expression:
-        """Where the first operand of the term is."""
-        turns = [(turn, x[1]) for turn, x in zip(self.turns(), self.spec.around, strict=True)]
-        return self.at("a_at", (row, self.spec.a[0]), (TERM, self.spec.a[1]), *turns)
-
-    def b(self, column: str) -> Expression:
-        """Where the second operand of the term is."""
-        turns = [(turn, x[2]) for turn, x in zip(self.turns(), self.spec.around, strict=True)]
-        return self.at("b_at", (TERM, self.spec.b[0]), (column, self.spec.b[1]), *turns)
+    def operand_at(self, operand: str, side: str, term: Given = TERM) -> Expression:
+        """Where the first or the second operand of a term is, in a row or a column."""
+        of, which = (self.spec.a, 1) if operand == "a" else (self.spec.b[::-1], 2)
+        turns = [(turn, x[which]) for turn, x in zip(self.turns(), self.spec.around, strict=True)]
+        return self.at(f"{operand}_at", (side, of[0]), (term, of[1]), *turns)
 
     def turns(self) -> list[str]:
         """The indices of the axes around k."""
@@ -294,7 +345,7 @@ class Product:
     def size(self, of: Size) -> Expression:
         return Name(f"size_{of}") if isinstance(of, str) else Constant(of)
 
-    def at(self, start: str, *moves: tuple[str, Size]) -> Expression:
+    def at(self, start: str, *moves: tuple[Given, Size]) -> Expression:
         found: Expression = Name(start)
         for index, stride in moves:
             if stride == 1:
@@ -311,57 +362,3 @@ class Product:
 
     def store(self, name: str, value: Expression) -> Write:
         return Write(self.view, self.place(self.spec.operand(name)), value)
-
-
-def block_of(spec: Matmul) -> tuple[int, int]:
-    """How many rows and columns of a product a thread computes at once.
-
-    Sums by themselves wait for every load; more of them than leave each thread of a block some
-    work, or than there are registers for, do not help.
-
-    >>> block_of(Matmul("float32", 32, 64, 64, (64, 1), (64, 1), (), ()))
-    (4, 2)
-    """
-    if not (isinstance(spec.m, int) and isinstance(spec.n, int)):
-        return 1, 1
-    if spec.chosen_form == "dots" or spec.living == "m":
-        return 1, 1
-    most = min(MOST if _is_light(spec) else MOST // 2, spec.m * spec.n // BLOCK_THREADS)
-    shapes = [
-        (rows, columns)
-        for rows in (8, 4, 2, 1)
-        for columns in (8, 4, 2, 1)
-        if spec.m % rows == 0 and spec.n % columns == 0 and rows * columns <= most
-    ]
-    return max(shapes, key=lambda shape: (shape[0] * shape[1], -sum(shape)), default=(1, 1))
-
-
-def slices_of(spec: Matmul) -> int:
-    """Among how many threads the terms of an element are dealt out, where elements are few.
-
-    >>> slices_of(Matmul("float32", 1, 64, 64, (64, 1), (64, 1), (), ()))
-    4
-    """
-    sizes = spec.m, spec.n, spec.k
-    if not all(isinstance(size, int) for size in sizes):
-        return 1
-    m, n, k = (int(size) for size in sizes)
-    if spec.chosen_form == "dots" or spec.living or spec.around:
-        return 1
-    most = min(BLOCK_THREADS // (m * n), k // SLICE)
-    return next((s for s in (8, 4, 2) if s <= most and k % s == 0), 1)
-
-
-def _is_light(spec: Matmul) -> bool:
-    """Whether the steps are arithmetic, so that writing them many times costs little."""
-    return all(_is_arithmetic(step.expr) for step in spec.steps)
-
-
-def _is_arithmetic(of: Expr) -> bool:
-    match of:
-        case ("name" | "const", _):
-            return True
-        case (("add" | "sub" | "mul" | "negative"), *args):
-            return all(_is_arithmetic(x) for x in args if isinstance(x, tuple))
-        case _:
-            return False

@@ -51,11 +51,10 @@ from ostinato.codegen.loops.statements import (
 PARTS = 256
 GROUP = 16  # a thread puts so many parts together, and all threads what the groups come to
 TERMS = 64  # fewer take about as long one after the other as two barriers and the groups
-MOST = 4  # sums of one loop
+MOST = 16  # sums of one loop
 UNKNOWN = 32  # parts of a loop inside of another one, if nothing bounds the turns of either
 WORD = 8
 SHARED = "cuda.shared.array"  # of 0 elements: as many bytes as a launch says, of any type
-SHARED_BYTES = MOST * PARTS * WORD
 BARRIER = Do(Call("block_barrier", ()))
 DTYPES = {SUFFIXES[x]: x for x in ("float32", "float64", "int32", "int64")}
 FREE = ("maximum", "minimum")  # of which a value may be taken several times
@@ -130,6 +129,11 @@ class Fold:
         return all(given_again.count(n) == updates.count(n) for n in self.sums)
 
     @property
+    def shared_bytes(self) -> int:
+        """The memory that a block shares for the parts."""
+        return len(self.sums) * PARTS * WORD
+
+    @property
     def inner(self) -> set[str]:
         """The variables that the loop gives a value, but for the sums."""
         return {*given((self.loop,))} - self.sums.keys()
@@ -184,9 +188,36 @@ class Fold:
 
     # ------------------------------------------------------------ how it is shared out
 
-    def shared(self, fresh: Callable[[str], str], thread: str, threads: str) -> Body:
-        """The statements of one thread."""
-        part, other, inner = fresh("part"), fresh("other"), fresh("within")
+    def by_rows(
+        self, fresh: Callable[[str], str], row: str, rows: int, dealt: Expression, threads: str
+    ) -> tuple[Body, Body]:
+        """The loop for each of some rows, by several threads each; and what puts theirs together.
+
+        ``dealt`` is the number of the thread.
+        """
+        each, part, ways = fresh("each"), fresh("part"), PARTS // rows
+        own, made, slots = self._slots(fresh)
+        starts = [Let((name,), s.start) for s, name, _, _ in slots]
+        kept = [Write(a, _at(each, k), Name(name)) for _, name, a, k in slots]
+        heads = (
+            Let((row,), binary("%", each, rows)),
+            Let((part,), binary("//", each, rows)),
+        )
+        renamed = _renamed(self.loop, own)
+        assert isinstance(renamed, For)
+        terms = (*heads, *starts, _dealt(renamed, part, ways), *kept)
+        made.append(_loop(each, (dealt, rows * ways, threads), terms))
+        place = binary("+", row, binary("*", part, rows))
+        ends = [
+            Let((s.name,), s.joined(Name(s.name), Item(a, binary("+", place, k) if k else place)))
+            for s, _, a, k in slots
+        ]
+        return tuple(made), (_loop(part, (ways,), ends),)
+
+    def _slots(
+        self, fresh: Callable[[str], str]
+    ) -> tuple[dict[str, str], list[Statement], list[tuple[Sum, str, Name, int]]]:
+        """The sums of a part, the arrays that a block shares, and where in these each is left."""
         own = {name: fresh(f"part_{name}") for name in self.sums}
         arrays = {s.dtype: fresh(f"parts_{s.dtype}") for s in self.sums.values()}
         made: list[Statement] = [
@@ -196,6 +227,12 @@ class Fold:
             (s, own[s.name], Name(arrays[s.dtype]), k * PARTS * WORD // ITEM_BYTES[s.dtype])
             for k, s in enumerate(self.sums.values())
         ]
+        return own, made, slots
+
+    def shared(self, fresh: Callable[[str], str], thread: str, threads: str) -> Body:
+        """The statements of one thread."""
+        part, other, inner = fresh("part"), fresh("other"), fresh("within")
+        own, made, slots = self._slots(fresh)
         starts = [Let((name,), s.start) for s, name, _, _ in slots]
         kept = [Write(a, _at(part, k), Name(name)) for _, name, a, k in slots]
         terms = self._terms(own, part, inner)

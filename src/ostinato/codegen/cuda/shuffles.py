@@ -10,9 +10,10 @@ the least of its later turns is looked for.
 
 from __future__ import annotations
 
+from ostinato.codegen.cuda.dealt import THREAD, THREADS
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.shared_sums import BARRIER
-from ostinato.codegen.cuda.threads import SHUFFLE, THREAD, THREADS
+from ostinato.codegen.cuda.threads import SHUFFLE
 from ostinato.codegen.loops.expression import Expression, Item, Logic, Name, binary, call, compare
 from ostinato.codegen.loops.statements import Block, Body
 

@@ -12,14 +12,15 @@ only be stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ostinato.codegen.cuda.kept import fresh
+from ostinato.codegen.cuda.dealt import THREAD, THREADS, Dealt, nest
+from ostinato.codegen.cuda.kept import fresh as unused
+from ostinato.codegen.cuda.kept import has_turns
 from ostinato.codegen.cuda.loop_order import Order
-from ostinato.codegen.cuda.one_thread import ARENA, OneThread
+from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import (
-    bounds,
     calls,
     calls_in,
     every,
@@ -28,23 +29,13 @@ from ostinato.codegen.cuda.rewriting import (
     named,
     names,
     opened,
-    quotient,
-    remainder,
     together,
     values,
 )
 from ostinato.codegen.cuda.rows import LANE, Rows, of_row
-from ostinato.codegen.cuda.shared_sums import BARRIER, DTYPES, Fold
+from ostinato.codegen.cuda.shared_sums import BARRIER, DTYPES, PARTS, Fold
 from ostinato.codegen.cuda.touches import NOTHING, Touched, forget
-from ostinato.codegen.loops.expression import (
-    Call,
-    Compare,
-    Constant,
-    Expression,
-    Name,
-    binary,
-    operands,
-)
+from ostinato.codegen.loops.expression import Call, Compare, Constant, Expression, Name, operands
 from ostinato.codegen.loops.statements import (
     Add,
     Body,
@@ -62,7 +53,6 @@ from ostinato.codegen.loops.statements import (
     Write,
 )
 
-THREAD, THREADS = "thread", "threads"
 SUMS = "the memory of a block"  # what its threads add up: no tensor has such a name
 ROWS = frozenset(("argsort", "top", "shuffle", "searchleft", "searchright"))
 """What one thread does for a row: makers of functions of rows."""
@@ -70,7 +60,7 @@ SHUFFLE = "linked_shuffle"  # what all threads do for a row
 
 
 @dataclass
-class Threads(OneThread):
+class Threads(Dealt):
     """Binds one kernel."""
 
     is_of_grid: bool = False  # its threads are those of all blocks, which share no memory
@@ -89,7 +79,7 @@ class Threads(OneThread):
         self.masks: dict[str, tuple[Expression, ...]] = {}
         self.all = frozenset(self.function.tensors)
         self.order = Order(self.accesses, self.touched)
-        self.count = 0
+        self.shared_bytes = 0  # of the block, for the parts of sums
 
     def _of_definition(self, of: Definition) -> Touched:
         found = [self.accesses[x.id] for x in of.args if isinstance(x, Name)]
@@ -119,7 +109,7 @@ class Threads(OneThread):
 
     def _by_call(self, of: Call) -> Touched:
         if of.function in self.products:
-            return Touched(self.all, self.all)
+            return Touched(self.all | {SUMS}, self.all | {SUMS})
         if of.function in self.rows:
             return self.rows[of.function]
         if of.function.startswith("transpose_"):
@@ -260,10 +250,11 @@ class Threads(OneThread):
         made = Fold(loop, lambda name: types.get(name) or self.dtype(name))
         if not made.fits(self.function.exact):
             return ()
+        self.shared_bytes = max(self.shared_bytes, made.shared_bytes)
         if self.alone & ({*names((loop,))} - made.inner):
             return ()
         self.alone.update(made.inner)
-        body = made.shared(lambda name: fresh(name, self.taken), THREAD, THREADS)
+        body = made.shared(lambda name: unused(name, self.taken), THREAD, THREADS)
         back = self.put_back(found)
         return self.around(of, found, body, (_by_one(back),) if back else ())
 
@@ -312,7 +303,13 @@ class Threads(OneThread):
             self.begin((of,))
             looked = Rows(self.accesses, dict(self.known))
             if looked.fits(of):
-                barrier, since = self.after(self.touched((of,)), since)
+                found = self.touched((of,))
+                sums = self.sums_of_rows(of, looked.most)
+                if sums:
+                    taken = replace(found, writes=found.writes | {SUMS})
+                    barrier, since = self.after(taken, since)
+                    return [*barrier, *sums], since | Touched(frozenset((SUMS,)), found.writes)
+                barrier, since = self.after(found, since)
                 return [*barrier, self.by_rows(of, looked.most)], since
         return self.turns(of, since)
 
@@ -354,56 +351,46 @@ class Threads(OneThread):
     def lanes(self, of: For, since: Touched) -> tuple[list[Statement], Touched]:
         """Deal out the turns of loops in lanes that stand directly inside each other."""
         barrier, since = self.after(self.touched((of,)), since)
-        loops, body = _nest(of)
+        loops, body = nest(of)
         self.begin((of,))
         self.alone.difference_update(given(body))  # every thread has its own there
         bounds = [x for loop in loops for x in loop.bounds]
         self.require_known(*bounds, *(x for s in every(body) for x in values(s)))
-        return [*barrier, *self._dealt(loops, body)], since
-
-    def _dealt(self, loops: Sequence[For], body: Body) -> Iterator[Statement]:
-        """Loops in lanes; where the inner one begins elsewhere in each turn, it is dealt out."""
-        if len(loops) > 1:
-            yield from self._flat(loops, body)
-            return
-        (loop,) = loops
-        match body:
-            case (For(binding="lanes") as inner,):
-                made = self.plain(loop)
-                assert isinstance(made, For)
-                yield replace(made, body=tuple(self._dealt(*_nest(inner))), binding="serial")
-            case _:
-                yield self._turns(loop, body)
-
-    def _turns(self, loop: For, body: Body) -> Statement:
-        """Every thread takes its own turns of one loop."""
-        first, last, step = bounds(loop)
-        if step == Constant(1):
-            start = Name(THREAD) if first == Constant(0) else binary("+", self.value(first), THREAD)
-            by: Expression = Name(THREADS)
-        else:
-            start = binary("+", self.value(first), binary("*", THREAD, self.value(step)))
-            by = binary("*", THREADS, self.value(step))
-        inner = together(map(self.private, body))
-        return For(loop.index, (start, self.value(last), by), inner)
-
-    def _flat(self, loops: Sequence[For], body: Body) -> Iterator[Statement]:
-        """Every thread takes its own turns of several loops at once; the last one turns fastest."""
-        self.count += 1
-        lane, sizes = f"lane_{self.count}", [self.value(loop.bounds[0]) for loop in loops]
-        total = sizes[0]
-        for size in sizes[1:]:
-            total = binary("*", total, size)
-        heads: list[Statement] = []
-        rest: Expression = Name(lane)
-        for loop, size in zip(reversed(loops[1:]), reversed(sizes[1:]), strict=True):
-            heads.append(Let((loop.index,), remainder(rest, size)))
-            rest = quotient(rest, size)
-        heads.append(Let((loops[0].index,), rest))
-        inner = (*heads, *together(map(self.private, body)))
-        yield For(lane, (Name(THREAD), total, Name(THREADS)), inner)
+        return [*barrier, *self.dealt(loops, body)], since
 
     # ------------------------------------------------------------ rows
+
+    def sums_of_rows(self, of: For, most: int) -> Body:
+        """A loop that adds many terms for each of a few rows, as several threads share each."""
+        if self.is_of_grid or 2 * most > PARTS:
+            return ()
+        (loop,) = of_row(of, most)
+        assert isinstance(loop, For)
+        kept = self.stays(loop, is_alone=True)
+        types = {x.name: x.access.dtype for x in kept}
+        made = Fold(self.with_variables(loop, kept, self.private), types.get)
+        sums = [x for x in kept if x.is_written]
+        if not made.fits(self.function.exact) or {x.name for x in sums} != made.sums.keys():
+            return ()
+        self.shared_bytes = max(self.shared_bytes, made.shared_bytes)
+        self.begin((of,))
+        self.alone.difference_update(given((of,)))
+        rest = [x for x in kept if x not in sums]
+
+        def fresh(name: str) -> str:
+            return unused(name, self.taken)
+
+        terms, ends = made.by_rows(fresh, LANE, most, Name(THREAD), THREADS)
+        *heads, turns = terms
+        assert isinstance(turns, For)
+        row, *after = turns.body
+        taken = together(map(self.taken_from, rest))
+        turns = replace(turns, body=(row, *taken, *after))
+        own = (*together(map(self.taken_from, sums)), *ends, *self.put_back(sums))
+        bounds = (Name(THREAD), Constant(most), Name(THREADS))
+        whole = (*heads, turns, BARRIER, For(LANE, bounds, own))
+        test = has_turns(of)
+        return whole if test is None else (If(self.value(test), whole),)
 
     def by_rows(self, of: For, most: int) -> Statement:
         """Every thread takes its own rows, and runs all steps of each before the next one."""
@@ -426,17 +413,3 @@ def _leaves(of: Statement) -> bool:
     return isinstance(of, Break) or (
         isinstance(of, If) and any(map(_leaves, (*of.then, *of.other)))
     )
-
-
-def _nest(of: For) -> tuple[list[For], Body]:
-    """Loops in lanes that stand directly inside each other and begin at 0, and what is in them."""
-    loops, body = [of], of.body
-    while len(body) == 1 and all(len(loop.bounds) == 1 for loop in loops):
-        (inner,) = body
-        if not isinstance(inner, For) or inner.binding != "lanes" or len(inner.bounds) != 1:
-            break
-        if {loop.index for loop in loops} & {*named(inner.bounds[0])}:
-            break
-        loops.append(inner)
-        body = inner.body
-    return loops, body

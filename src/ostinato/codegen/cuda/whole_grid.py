@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import every, named, within
 from ostinato.codegen.cuda.shared_sums import BARRIER
+from ostinato.codegen.cuda.shares import SHARED_LANES
 from ostinato.codegen.loops.expression import (
     Call,
     Constant,
     Expression,
     Logic,
+    Name,
     binary,
     call,
     compare,
@@ -31,8 +34,7 @@ from ostinato.codegen.loops.statements import (
     While,
 )
 
-GRID_BARRIER = Do(Call("grid_barrier", ()))
-FEW = 2048  # lanes that a block does itself in about the time of some barriers of the grid
+GRID_BARRIER = Do(Call("grid_barrier", (Name(ARENA),)))
 THREAD = binary("+", binary("*", call("grid_block"), call("block_threads")), call("block_thread"))
 THREADS = binary("*", call("grid_blocks"), call("block_threads"))
 
@@ -49,14 +51,14 @@ def many_lanes(of: Function, extents: Collection[str]) -> Expression | None:
         return None
     counts = [s.bounds[-1] for s in every(of.body) if isinstance(s, For) and s.binding == "lanes"]
     known = [x for x in dict.fromkeys(counts) if _is_known(x, extents)]
-    tests = tuple(compare(">", x, FEW) for x in known)
+    tests = tuple(compare(">", x, SHARED_LANES) for x in known)
     return Logic("or", tests) if len(tests) > 1 else next(iter(tests), None)
 
 
 def _is_known(of: Expression, extents: Collection[str]) -> bool:
     match of:
         case Constant(value):
-            return value > FEW
+            return value > SHARED_LANES
         case _:
             return {*named(of)} <= {*extents}
 

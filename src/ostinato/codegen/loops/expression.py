@@ -68,11 +68,12 @@ def promoted(x: str, y: str) -> str:
 
 
 # How tightly an expression binds: that of a sum may stand in a comparison as it is.
-ATOM, UNARY, PRODUCT, SUM, BOTH, ONE_OF, EITHER, COMPARISON, LOGIC = 8, 7, 6, 5, 4, 3, 2, 1, 0
+ATOM, UNARY, PRODUCT, SUM, SHIFT, BOTH, ONE_OF, EITHER, COMPARISON, LOGIC = range(9, -1, -1)
 
 _LEVELS = {
     **dict.fromkeys(("*", "/", "//", "%"), PRODUCT),
     **dict.fromkeys(("+", "-"), SUM),
+    ">>": SHIFT,
     "&": BOTH,
     "^": ONE_OF,
     "|": EITHER,

@@ -42,11 +42,13 @@ def spread(
     few = target.usual_workers
     tiles = (h.dim for h in headers if isinstance(h, Header) and h.parallel)
     for tile in dict.fromkeys(tiles):
-        if _typical(sizes, sizes.spans[tile], few) >= few:
+        count = _typical(sizes, sizes.spans[tile], few)
+        if count >= few:
             continue
         group = _Group(items, headers, edges, sizes, ends_early, tile)
         for step in group.carried():
-            if _typical(sizes, sizes.spans[step], few) < few or dims_of(sizes.spans[step].hi):
+            steps = _typical(sizes, sizes.spans[step], few)
+            if count * steps < few or dims_of(sizes.spans[step].hi):
                 continue
             for going in group.leaving(step):
                 if group.pays(going, step):

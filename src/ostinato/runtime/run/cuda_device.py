@@ -171,8 +171,9 @@ class CudaModule:
     def views(self, whole: Any) -> Any:
         """The arena as an array of each type."""
         made = self.scope["Arena"]
-        types = ("uint8" if name == "bool" else name for name in made._fields)
-        return made(*(whole.view(np.dtype(name)) for name in types))
+        types = ("uint8" if name == "bool" else name for name in made._fields[:-1])
+        met = self.cuda.to_device(np.zeros(1, np.uint32))
+        return made(*(whole.view(np.dtype(name)) for name in types), met)
 
     def together(
         self,
@@ -188,6 +189,7 @@ class CudaModule:
         args = (memory, at, words, np.int64(stride), np.int64(seed), *sizes)
         main = self.scope["main"]
         compiled = main.compile(tuple(main.typeof_pyval(x) for x in args))
+        compiled.cooperative = True  # Numba sees only that of kernels with barriers of its own
         threads, shared = self.scope["THREADS"], self.scope["SHARED"]
         most = int(compiled.max_cooperative_grid_blocks(threads, shared))
         if most < blocks:
