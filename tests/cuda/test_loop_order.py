@@ -89,6 +89,20 @@ def test_a_place_that_follows_from_what_is_computed_stays_with_it() -> None:
     assert "o" not in {*given(second.body)}
 
 
+APART = [at_z + g, at_z + g * 64 + a, at_x + 3 - g]
+TOGETHER = [at_z, at_z + a, at_z + g * n, at_z + Name("loaded"), at_y + g]
+
+
+@pytest.mark.parametrize("at", [*APART, *TOGETHER], ids=str)
+def test_each_turn_has_places_of_its_own(at: Expression) -> None:
+    out = Block()
+    with out.loop("g", n):
+        out.let("loaded", call("i64", load("y", at_y)))
+        out.do(call("st_y" if at == at_y + g else "st_z", "arena", at, load("x", at_x)))
+    assert ORDER.stores_apart(only(out), {}, ()) == (at in APART)
+    assert ORDER.stores_apart(only(out), {}, ("y", "z"))
+
+
 def test_what_has_no_lanes_stays_in_one_loop() -> None:
     out = Block()
     with out.loop("g", n):

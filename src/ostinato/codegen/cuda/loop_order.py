@@ -7,11 +7,11 @@ by elements (see `rows`), each of which adds up its element in a variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.codegen.cuda.places import Place, place
-from ostinato.codegen.cuda.rewriting import calls, every, given, named, values
+from ostinato.codegen.cuda.rewriting import calls, every, given, indices, named, values
 from ostinato.codegen.cuda.touches import Access, Touched
 from ostinato.codegen.loops.expression import Constant, Expression
 from ostinato.codegen.loops.statements import (
@@ -117,6 +117,27 @@ class Order:
                 return False
             places.setdefault(tensor, set()).add(at.key())
         return bool(places) and all(len(found) == 1 for found in places.values())
+
+    def stores_apart(
+        self, loop: For, known: Mapping[str, Expression], variables: Collection[str]
+    ) -> bool:
+        """Whether each turn of a loop stores at places of its own, which no turn reads.
+
+        Tensors that are ``variables`` of the loop do not matter.
+        """
+        lets = {s.names[0]: s.value for s in loop.body if isinstance(s, Let) and _is_plain(s)}
+        moving = {*given(loop.body), *indices(loop.body)} - lets.keys()
+        read, written = self.touched((loop,)).reads, set[str]()
+        for each in calls(loop.body):
+            access = self.accesses.get(each.function)
+            if access is None or not access.is_store or access.tensor in variables:
+                continue
+            at = place(each.args[1], {**known, **lets})
+            steps = [term for term in at.terms if {loop.index, *moving} & at.names[term]]
+            if steps != [(loop.index,)] or access.tensor in {*read, *written}:
+                return False
+            written.add(access.tensor)
+        return True
 
     def places(self, rows: For, known: Mapping[str, Expression]) -> Iterator[tuple[str, Place]]:
         inner = {k: x for k, x in known.items() if k not in {rows.index, *given(rows.body)}}

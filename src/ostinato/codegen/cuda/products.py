@@ -9,7 +9,7 @@ has such vectors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from ostinato.codegen.cuda.dealt import THREAD, THREADS
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import quotient, remainder
 from ostinato.codegen.cuda.shared_sums import BARRIER, SHARED
-from ostinato.codegen.cuda.shares import Share, Way, share
+from ostinato.codegen.cuda.shares import Share, share
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
     ITEM_BYTES,
@@ -40,7 +40,7 @@ from ostinato.codegen.loops.statements import Block, Body, Let, Write
 
 MASK = ("mask_at", "mask_step", "mask_size")
 VECTOR_BYTES = 64
-ROW, COLUMN, TERM, LANE = "row", "column", "term", "lane"
+ROW, COLUMN, TERM, AFTER, LANE = "row", "column", "term", "after", "lane"
 TOP, LEFT, DOWN, RIGHT, PART = "top", "left", "down", "right", "part"  # of a pass; within it
 SUMS = Name("sums")
 
@@ -137,12 +137,7 @@ class Product:
         each = [(i, j) for i in rows for j in columns]
         for i, j in each:
             out.let(f"sum_{i}_{j}", calls.literal(0, self.spec.dtype))
-        with self.terms(out, of):
-            self.loaded(out, "a", of.a, of.rows, of.terms)
-            self.loaded(out, "b", of.b, of.columns, of.terms)
-            for t in range(of.terms):
-                for i, j in each:
-                    self.added(out, f"sum_{i}_{j}", Name(f"a_{i}_{t}"), Name(f"b_{j}_{t}"))
+        self.turns_of(out, of, each)
         for i in rows:
             if of.b == "side":
                 for j in range(0, of.columns, VECTOR):
@@ -152,25 +147,52 @@ class Product:
                 for j in columns:
                     out.write(SUMS, self.place_of(of, i, j), f"sum_{i}_{j}")
 
-    def loaded(self, out: Block, operand: str, way: Way, count: int, terms: int) -> None:
-        """The numbers of an operand that a turn takes."""
-        index = ROW if operand == "a" else COLUMN
+    def turns_of(self, out: Block, of: Share, each: Sequence[tuple[int, int]]) -> None:
+        """Add up the terms of a thread; those of the next turn are loaded before a turn's."""
+        sides = (*(f"a_{i}" for i in range(of.rows)), *(f"b_{j}" for j in range(of.columns)))
+        first, last, step = self.bounds(of)
+        if self.spec.k == of.slices * step:
+            self.loaded(out, of, first)
+            self.added_turn(out, of, each)
+            return
+        if self.spec.around:
+            with self.terms(out, of):
+                self.loaded(out, of, TERM)
+                self.added_turn(out, of, each)
+            return
+        with ExitStack() as inside:
+            if not isinstance(self.spec.k, int):
+                inside.enter_context(out.when(compare("<", first, last)))
+            self.loaded(out, of, first)
+            inside.enter_context(out.loop(TERM, first, last, step))
+            after = binary("+", TERM, step)
+            out.let(AFTER, call("where", compare("<", after, last), after, TERM))
+            self.loaded(out, of, AFTER, "next_")
+            self.added_turn(out, of, each)
+            for side, t in product(sides, range(of.terms)):
+                out.let(f"{side}_{t}", Name(f"next_{side}_{t}"))
 
-        def at(side: int, term: int) -> Expression:
-            return self.operand_at(operand, f"{index}_{side}", binary("+", TERM, term))
+    def added_turn(self, out: Block, of: Share, each: Sequence[tuple[int, int]]) -> None:
+        """Add the terms of a turn to the sums."""
+        for t in range(of.terms):
+            for i, j in each:
+                self.added(out, f"sum_{i}_{j}", Name(f"a_{i}_{t}"), Name(f"b_{j}_{t}"))
 
-        match way:
-            case "side":
-                for t, i in product(range(terms), range(0, count, VECTOR)):
-                    four = tuple(f"{operand}_{i + k}_{t}" for k in range(VECTOR))
-                    out.add(Let(four, call("load4", self.view, at(i, t))))
-            case "terms":
-                for i in range(count):
-                    four = tuple(f"{operand}_{i}_{t}" for t in range(VECTOR))
-                    out.add(Let(four, call("load4", self.view, at(i, 0))))
-            case "each":
-                for t, i in product(range(terms), range(count)):
-                    out.let(f"{operand}_{i}_{t}", Item(self.view, at(i, t)))
+    def loaded(self, out: Block, of: Share, first: Given, before: str = "") -> None:
+        """Load the numbers of both operands that the turn of a term takes."""
+        operands = ("a", of.a, of.rows, ROW), ("b", of.b, of.columns, COLUMN)
+        for (operand, way, count, index), t in product(operands, range(of.terms)):
+            name, term = f"{before}{operand}", binary("+", first, t) if t else first
+            for i in range(0, count, VECTOR if way == "side" else 1):
+                at = self.operand_at(operand, f"{index}_{i}", term)
+                if way == "side":
+                    four = tuple(f"{name}_{i + k}_{t}" for k in range(VECTOR))
+                    out.add(Let(four, call("load4", self.view, at)))
+                elif way == "each":
+                    out.let(f"{name}_{i}_{t}", Item(self.view, at))
+                elif t == 0:
+                    four = tuple(f"{name}_{i}_{k}" for k in range(VECTOR))
+                    out.add(Let(four, call("load4", self.view, at)))
 
     def right(self, of: Share, j: Given) -> Expression:
         """A column of a block: beside the others where they are loaded together."""
@@ -242,13 +264,11 @@ class Product:
                 loops.enter_context(out.when(self.lives(Name(TERM))))
             yield
 
-    def bounds(self, of: Share | None) -> tuple[Given, ...]:
+    def bounds(self, of: Share | None) -> tuple[Given, Given, int]:
         """The terms of a thread: a slice of known ones lies together, others are dealt out."""
         size = self.size(self.spec.k)
-        if of is None:
-            return (size,)
-        if of.slices == 1:
-            return (size,) if of.terms == 1 else (0, size, of.terms)
+        if of is None or of.slices == 1:
+            return 0, size, 1 if of is None else of.terms
         if not isinstance(self.spec.k, int):
             return PART, size, of.slices
         each = self.spec.k // of.slices

@@ -51,6 +51,7 @@ from ostinato.codegen.loops.statements import (
 PARTS = 256
 GROUP = 16  # a thread puts so many parts together, and all threads what the groups come to
 TERMS = 64  # fewer take about as long one after the other as two barriers and the groups
+TERMS_OF_ROWS = 16  # which take one barrier
 MOST = 16  # sums of one loop
 UNKNOWN = 32  # parts of a loop inside of another one, if nothing bounds the turns of either
 WORD = 8
@@ -88,15 +89,16 @@ class Fold:
     dtype: Callable[[str], str | None]  # of a variable
     sums: dict[str, Sum] = field(default_factory=dict[str, Sum])
     parts: int = PARTS
+    stores: bool = False  # whether it may store, other places in each turn, what no turn reads
 
     # ------------------------------------------------------------ whether it may be done
 
-    def fits(self, is_exact: bool) -> bool:
+    def fits(self, is_exact: bool, least: int = TERMS) -> bool:
         """Whether the loop does nothing but add many terms to variables, in any order."""
         self.loop = replace(self.loop, body=_without_copies(self.loop.body))
         terms = self._terms_at_most()
         self.parts = min(PARTS, _power(terms))
-        if terms < TERMS or not self._collect((self.loop,)):
+        if terms < least or not self._collect((self.loop,)):
             return False
         if not self._is_by_itself((self.loop,), frozenset()):
             return False
@@ -112,6 +114,8 @@ class Fold:
         for statement in body:
             match statement:
                 case Remark() | Nothing():
+                    pass
+                case Write() if self.stores:
                     pass
                 case For(_, (_,) | (_, _) | (_, _, Constant()), inner):
                     if not self._collect(inner):

@@ -33,7 +33,7 @@ from ostinato.codegen.cuda.rewriting import (
     values,
 )
 from ostinato.codegen.cuda.rows import LANE, Rows, of_row
-from ostinato.codegen.cuda.shared_sums import BARRIER, DTYPES, PARTS, Fold
+from ostinato.codegen.cuda.shared_sums import BARRIER, DTYPES, PARTS, TERMS_OF_ROWS, Fold
 from ostinato.codegen.cuda.touches import NOTHING, Touched, forget
 from ostinato.codegen.loops.expression import Call, Compare, Constant, Expression, Name, operands
 from ostinato.codegen.loops.statements import (
@@ -368,9 +368,14 @@ class Threads(Dealt):
         assert isinstance(loop, For)
         kept = self.stays(loop, is_alone=True)
         types = {x.name: x.access.dtype for x in kept}
-        made = Fold(self.with_variables(loop, kept, self.private), types.get)
+        variables = {x.access.tensor for x in kept}
+        stores = self.order.stores_apart(loop, self.known, variables)
+        made = Fold(self.with_variables(loop, kept, self.private), types.get, stores=stores)
         sums = [x for x in kept if x.is_written]
-        if not made.fits(self.function.exact) or {x.name for x in sums} != made.sums.keys():
+        if (
+            not made.fits(self.function.exact, TERMS_OF_ROWS)
+            or {x.name for x in sums} != made.sums.keys()
+        ):
             return ()
         self.shared_bytes = max(self.shared_bytes, made.shared_bytes)
         self.begin((of,))
