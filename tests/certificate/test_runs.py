@@ -23,7 +23,8 @@ from ostinato.certificate.runs import (
 )
 from ostinato.pdg.functions import Array
 from ostinato.pdg.half_storage import encoded
-from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.execution import Bound
+from ostinato.runtime.run.executor import Executable
 
 X = Callable[[ot.Tensor, ot.Dimension], ot.Tensor]
 

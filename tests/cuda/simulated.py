@@ -2,46 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from ostinato.runtime.run.device import Copied, form
+from ostinato.runtime.run.device import Arguments, Bytes, Note, form
 from tests.cuda.simulator import Grid, simulated
 
 
+class SimulatedMemory:
+    """Memory that the host reaches by copies only."""
+
+    def __init__(self, module: SimulatedModule, size_bytes: int) -> None:
+        self.module = module
+        self.arena = np.full(-(-size_bytes // 8) * 8, 0xFF, np.uint8)  # NaN, and -1
+
+    @property
+    def size_bytes(self) -> int:
+        return self.arena.size
+
+    def put(self, first: int, body: Bytes) -> None:
+        self.module.put_bytes += body.size
+        self.arena[first : first + body.size] = body
+
+    def take(self, first: int, out: Bytes) -> None:
+        self.module.taken_bytes += out.size
+        out[:] = self.arena[first : first + out.size]
+
+    def run(self, given: Arguments) -> None:
+        self.module.parts += 1
+        self.module.grid(self.module.is_cooperative).run(self.arena, *given)
+
+    def run_apart(self, given: Arguments, note: Note) -> None:
+        def noted(name: str, launch: Callable[[], None]) -> None:
+            begun = time.perf_counter_ns()
+            launch()
+            note(name, begun, time.perf_counter_ns())
+
+        self.module.grid(False).run(self.arena, *given, noted)
+
+
 class SimulatedModule:
-    """A module that is run by simulation."""
+    """A module that is run by simulation, and what it was asked for."""
 
     blocks = 8
 
     def __init__(self, source: str, can_cooperate: bool, threads: int, order: int) -> None:
         self.source, self.threads, self.order = source, threads, order
+        self.grid = cache(self.made)
         scope = simulated(source)
         self.is_cooperative, self.form = form(scope["PHASES"], scope["REPEATS"], can_cooperate)
+        self.parts = self.put_bytes = self.taken_bytes = 0
 
-    def run(
-        self,
-        arena: npt.NDArray[np.uint8],
-        there: Sequence[Copied],
-        back: Sequence[Copied],
-        table: npt.NDArray[np.int64],
-        control: npt.NDArray[np.int64],
-        stride: int,
-        seed: int,
-        blocks: int,
-        extents: Mapping[str, int],
-    ) -> None:
-        own = np.full(-(-arena.size // 8) * 8, 0xFF, np.uint8)  # NaN, and -1
-        for first, end in there:
-            own[first:end] = arena[first:end]
-        grid = Grid(self.source, self.is_cooperative, self.threads, self.order)
-        grid.run(own, table, control, stride, seed, blocks, extents)
-        for first, end in back:
-            arena[first:end] = own[first:end]
+    def made(self, is_cooperative: bool) -> Grid:
+        return Grid(self.source, is_cooperative, self.threads, self.order)
+
+    def memory(self, size_bytes: int) -> SimulatedMemory:
+        return SimulatedMemory(self, size_bytes)
+
+    def ready_apart(self) -> int:
+        return 0
 
 
 @dataclass

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -292,12 +293,13 @@ class Grid:
         stride: int,
         seed: int,
         blocks: int,
-        extents: Mapping[str, int],
+        sizes: Sequence[int],
+        noted: Callable[[str, Callable[[], None]], None] | None = None,
     ) -> None:
-        """Run the whole driver."""
+        """Run the whole driver; who notes what a phase takes is given its name and its launch."""
         memory = Memory(arena, shared_bytes=self.scope["SHARED"])
         self.scope["cuda"] = SimpleNamespace(shared=SimpleNamespace(array=memory.of_block))
-        views, at, sizes = memory.views(), list(map(int, table)), list(extents.values())
+        views, at = memory.views(), list(map(int, table))
         if self.is_cooperative:
             args = (views, at, control, stride, seed, *sizes)
             launch(self.scope["main"], blocks, self.threads, memory, args, self.order)
@@ -306,7 +308,11 @@ class Grid:
         def each(kernel: Callable[..., Any], items: int, args: Sequence[Any]) -> None:
             given = (views, at, stride, *args)
             grid = max(1, min(blocks, items))
-            launch(kernel, grid, self.threads, memory, given, self.order)
+            how = grid, self.threads, memory, given, self.order
+            if noted is None:
+                launch(kernel, *how)
+            else:
+                noted(kernel.__name__, partial(launch, kernel, *how))
 
         key = (seed & 0xFFFFFFFF) ^ (seed >> 32 & 0xFFFFFFFF)
         self.scope["run"](each, lambda: None, control, blocks, key, *sizes)

@@ -63,15 +63,6 @@ def test_checked_addresses_and_certificates_are_refused(
         program.compile(target="cuda", certificate=tmp_path / "it")
 
 
-@pytest.mark.cuda_sim
-def test_a_loop_is_not_left_and_entered_again(simulate: Callable[..., None]) -> None:
-    program, given = recurrence()
-    simulate()
-    run = program.compile(target="cuda")
-    with pytest.raises(OptionError, match="has no stamps of the time yet"):
-        run.profile(**given)
-
-
 def history(steps: int) -> tuple[ot.Program, dict[str, int]]:
     """A program that keeps all steps of a vector on the device, and returns one number."""
     t = ot.dims("t")

@@ -124,7 +124,7 @@ def main(arena, at, control, stride, seed):
 def share(size: int, barrier: str) -> list[float]:
     arena = np.full(64, 0xFF, np.uint8)
     grid = Grid(SHARED.format(bytes=size, barrier=barrier))
-    grid.run(arena, (), np.zeros(1, np.int64), 0, 0, 2, {})
+    grid.run(arena, (), np.zeros(1, np.int64), 0, 0, 2, ())
     return [float(x) for x in arena.view(np.float64)[:2]]
 
 

@@ -18,7 +18,8 @@ from ostinato.runtime.cache import programs
 from ostinato.runtime.disk import trust
 from ostinato.runtime.machine_code.ports import Interface
 from ostinato.runtime.run.artifact import Artifact, Words
-from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.execution import Bound
+from ostinato.runtime.run.executor import Executable
 from tests.codegen.loops.reading import module
 
 SOURCE = """

@@ -5,7 +5,7 @@ import numpy as np
 import ostinato as ot
 from ostinato.compiler.compiled import Compiled
 from ostinato.report.worker_times import Mark, Slice
-from ostinato.runtime.run.executor import Bound
+from ostinato.runtime.run.execution import Bound
 from ostinato.runtime.run.timing import Log
 
 
@@ -20,7 +20,8 @@ def program(threads: int = 2) -> Compiled:
 def measured(compiled: Compiled, room: int = 100) -> tuple[Log, np.ndarray]:
     bound = Bound({"I": 3, "B": 256}, {"x": np.ones(256, np.float32)})
     log = compiled.executable.log(bound.extents)
-    log = Log(log.stamping, log.workers, room)
+    assert isinstance(log, Log)
+    log = Log(stamping=log.stamping, workers=log.workers, room=room)
     return log, compiled.executable.run(bound, log=log)["s"]
 
 

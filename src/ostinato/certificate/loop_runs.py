@@ -26,7 +26,7 @@ from ostinato.pdg.node import Pdg
 from ostinato.runtime.machine_code.ports import Field, PythonCall, View
 from ostinato.runtime.run.arrays import longest, put, sizes, take
 from ostinato.runtime.run.artifact import Artifact
-from ostinato.runtime.run.executor import Bound
+from ostinato.runtime.run.execution import Bound
 
 WORKERS = 3  # no number of them may change a result
 Env = Mapping[Dim | Extent, int]

@@ -23,7 +23,7 @@ from ostinato.pdg.index import Dim, Extent, evaluate, product
 from ostinato.pdg.interpret import Interpreter
 from ostinato.pdg.node import UNSEEN, Host, Input, Map, Node, Pdg, Rec
 from ostinato.pdg.upper_bound import upper_bound
-from ostinato.runtime.run.executor import Bound
+from ostinato.runtime.run.execution import Bound
 
 SPREAD = 3  # small extents are drawn from so many values
 PRIMES = (67, 37, 17, 11, 7, 5)  # tiles have 32 rows, vectors 16 numbers or fewer

@@ -37,7 +37,7 @@ from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.node import Host, Pdg
 from ostinato.pdg.text.fingerprint import describe
 from ostinato.rewrite.registry import every_rule
-from ostinato.runtime.run.executor import Bound
+from ostinato.runtime.run.execution import Bound
 
 REFUSALS = (
     Unproved, Changed, Unequal, Misbuilt, Misordered, Misplaced, Misplanned, Misemitted, Different,

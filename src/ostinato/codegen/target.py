@@ -86,6 +86,11 @@ class Target:
         """The float32 elements of a vector."""
         return self.vector_bytes // 4
 
+    @property
+    def has_one_driver(self) -> bool:
+        """Whether every run has the driver that runs in parts: another one is compiled for long."""
+        return self.runtime == "device"
+
     def workers(self, cores: int) -> int:
         """How many workers run a program where the host has so many cores."""
         return cores if self.runtime == "host" else self.usual_workers

@@ -47,7 +47,8 @@ from ostinato.runtime.cache import programs
 from ostinato.runtime.machine_code.compiling import Team
 from ostinato.runtime.machine_code.piecewise import Making
 from ostinato.runtime.run.cores import available_cores
-from ostinato.runtime.run.executor import Bound, Executable, is_live
+from ostinato.runtime.run.execution import Bound
+from ostinato.runtime.run.executor import Executable, is_live
 from ostinato.runtime.run.explanation import Drawn, Explanation
 from ostinato.runtime.run.paused_stream import PausedStream
 from ostinato.runtime.run.state import Identity, State, arguments_digest
@@ -158,7 +159,8 @@ class Compiled:
         executable = self._at(bound)
         how = bool(check_finite), self._beside.lengths
         records = executable.records(bound.extents, dim, _kept(keep, where))
-        if not steps and given is None and records is None:
+        is_left = executable.leaves_for_records and is_live(executable.artifact, dim)
+        if not steps and given is None and records is None and not is_left:
             return _announced(Stream(executable, dim, bound, *how))
         try:
             state = self._begun(dim, bound, steps, given)
@@ -228,9 +230,12 @@ class Compiled:
         bound = self._streamed(over, arguments, calling_place())
         executable = self._at(bound)
         dim, log = over if isinstance(over, str) else over.name, executable.log(bound.extents)
-        lengths = self._beside.lengths
-        made = Stream(executable, dim, bound, bool(check_finite), lengths, log)
-        stream = _announced(made)
+        how = bool(check_finite), self._beside.lengths
+        if executable.leaves_for_records and is_live(executable.artifact, dim):
+            state = self._begun(dim, bound, 0, None)
+            stream: Stream = PausedStream(executable, bound, state, 0, *how, log=log)
+        else:
+            stream = _announced(Stream(executable, dim, bound, *how, log))
         return stream, lambda: executable.profile(log, bound.extents, {})
 
     def _streamed(

@@ -44,7 +44,8 @@ class RunProfile:
     - ``operations``: its parts, which add up to it, longest first. ``waiting`` is for other workers
       at barriers, ``starting`` until threads begin and after they end; ``arguments`` and
       ``results`` are Python's copies;
-    - ``lines``: the same by lines of the program; ``kernels``: records with measured times.
+    - ``lines``: the same by lines of the program; ``kernels``: records with measured times;
+    - ``note``: how the run differed from others, if it did.
     """
 
     total_ns: float
@@ -56,16 +57,17 @@ class RunProfile:
     loops: tuple[str, ...]
     phases: tuple[tuple[str, int, int], ...]
     results: Mapping[str, object]
+    note: str = ""
 
     def table(self) -> str:
-        """Return the operations, then the lines of the program, as text."""
+        """Return the operations, then the lines of the program, then the note, as text."""
         rows = [COLUMNS, *(self.row(each) for each in self.operations)]
         rows.append(("total", duration(self.total_ns), "100.0 %", "", ""))
         lines = [("line", *COLUMNS[1:4], "operation")]
         lines += [
             (each.place, *self.row(each)[1:4], each.operation) for each in self.lines if each.place
         ]
-        return f"{_aligned(rows)}\n\n{_aligned(lines)}"
+        return "\n\n".join([_aligned(rows), _aligned(lines), *filter(None, (self.note,))])
 
     def row(self, each: Spent) -> tuple[str, str, str, str, str]:
         """The cells of a part, below `COLUMNS`."""
@@ -96,6 +98,7 @@ class RunProfile:
             "operations": [plain(each) for each in self.operations],
             "lines": [plain(each) for each in self.lines],
             "kernels": [each.data() for each in self.kernels],
+            **({"note": self.note} if self.note else {}),
         }
 
     def to_svg(self, path: str | Path | None = None) -> str:

@@ -16,7 +16,8 @@ from ostinato.codegen.emit.interface import interface
 from ostinato.codegen.planning.plan import Plan
 from ostinato.runtime.cache.programs import digest
 from ostinato.runtime.run.artifact import Artifact, Words
-from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.execution import Bound
+from ostinato.runtime.run.executor import Executable
 from tests.codegen.emit.plans import placed
 
 

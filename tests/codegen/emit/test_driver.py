@@ -18,7 +18,8 @@ from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
 from ostinato.pdg.errors import NonFiniteError
 from ostinato.pdg.index import Dim, expr
 from ostinato.runtime.run.blocking_pool import working
-from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.execution import Bound
+from ostinato.runtime.run.executor import Executable
 from ostinato.runtime.run.stream import Stream
 from tests.codegen.emit.plans import given, kept, load, loop, mapped, serial, whole
 from tests.codegen.emit.run import build

@@ -16,7 +16,8 @@ from ostinato.pdg.axis_functions import AXIS_FUNCTIONS, along_axis
 from ostinato.pdg.index import Extent, expr
 from ostinato.pdg.node import Dtype
 from ostinato.runtime.cache.programs import digest
-from ostinato.runtime.run.executor import Bound, Executable
+from ostinato.runtime.run.execution import Bound
+from ostinato.runtime.run.executor import Executable
 from tests.codegen.builder import Builder
 from tests.codegen.emit.run import artifact
 from tests.codegen.on_cpu import plan

@@ -17,7 +17,7 @@ from ostinato.compiler.options import options_from
 from ostinato.compiler.pipeline import optimize_pdg, plan_of
 from ostinato.pdg.half_storage import encoded
 from ostinato.rewrite.registry import RuleSet
-from ostinato.runtime.run.executor import Bound
+from ostinato.runtime.run.execution import Bound
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

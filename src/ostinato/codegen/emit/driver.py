@@ -135,6 +135,12 @@ def published_loop(plan: Plan) -> DriverLoop | None:
     return found[-1] if found else None
 
 
+def streamed_loop(plan: Plan) -> DriverLoop | None:
+    """The published loop, if it does its steps in their order: these are records of a stream."""
+    loop = published_loop(plan)
+    return None if loop is None or loop.reverse else loop
+
+
 @dataclass(frozen=True)
 class Counted:
     """A chain, the number of its items, and in how many parts each tile is."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ostinato.codegen.emit.carried_tensors import carried
-from ostinato.codegen.emit.driver import Stamps, emit_driver
+from ostinato.codegen.emit.driver import Stamps, emit_driver, streamed_loop
 from ostinato.codegen.emit.kernel import emit_kernel
 from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.emit.paused_driver import PAUSES, PausedDriver
@@ -34,7 +34,9 @@ def functions(plan: Plan) -> Iterator[Function]:
     reserved, table = _reserved(plan), offset_table(plan)
     for k in range(len(plan.kernels)):
         yield emit_kernel(plan, k, table, reserved)
-    yield emit_driver(plan, reserved, first=table.first)
+    parts = plan.target.has_one_driver and streamed_loop(plan) is not None
+    kind = PausedDriver if parts else None
+    yield emit_driver(plan, reserved, kind=kind, first=table.first)
 
 
 def _reserved(plan: Plan) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ostinato.codegen.emit.arrivals import walks_of, words
 from ostinato.codegen.emit.calling import python_calls
-from ostinato.codegen.emit.driver import published_loop
+from ostinato.codegen.emit.driver import published_loop, streamed_loop
 from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.ir.system import Statement, loads
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
@@ -88,5 +88,5 @@ def _late(plan: Plan) -> frozenset[str]:
 
 
 def _streamed(plan: Plan) -> str:
-    loop = published_loop(plan)
-    return loop.span.dim.name if loop is not None and not loop.reverse else ""
+    loop = streamed_loop(plan)
+    return loop.span.dim.name if loop is not None else ""

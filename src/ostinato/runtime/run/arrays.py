@@ -77,7 +77,7 @@ class Entrance:
 
     def __init__(self, view: Array, field: Field, extents: Mapping[str, int]) -> None:
         """Tiles are padded with zeros, axes of size 1 dissolve."""
-        self.shape = sizes(field.shape, extents)
+        self.shape, self.view = sizes(field.shape, extents), view
         self._across = view.transpose([k for group in field.axes for k in group])
         self._padded = tuple(math.prod(view.shape[k] for k in group) for group in field.axes)
         self._rows = tuple(slice(0, n) for n in self.shape)
@@ -100,7 +100,7 @@ class Exit:
 
     def __init__(self, view: Array, axes: Sequence[Sequence[int]], shape: tuple[int, ...]) -> None:
         """An axis of the result is a group of axes, tiles one after the other, without padding."""
-        self.shape, self.dtype = shape, view.dtype
+        self.shape, self.dtype, self.view = shape, view.dtype, view
         self.size_bytes = math.prod(shape) * view.dtype.itemsize
         across = view.transpose([k for group in axes for k in group])
         parts = [_parts(n, [view.shape[k] for k in g]) for n, g in zip(shape, axes, strict=True)]
@@ -139,6 +139,16 @@ def take_step(view: Array, field: Field, extents: Mapping[str, int], step: int) 
     part = np.moveaxis(view, first, range(len(first)))[where]
     rest = tuple(tuple(k - sum(k > gone for gone in first) for k in g) for g in field.axes[1:])
     return _together(np.asarray(part), rest, sizes(field.shape[1:], extents))
+
+
+def steps_of(view: Array, field: Field, first: int, end: int) -> Array:
+    """The memory of some steps, which are the first axis of a result: whole tiles of them."""
+    if not field.axes[0]:
+        return view  # one step, which is no axis
+    outer, *inner = field.axes[0]
+    tile = math.prod(view.shape[k] for k in inner)
+    rows = slice(first // tile, -(-end // tile))
+    return view[(*(slice(None),) * outer, rows)]
 
 
 def _together(view: Array, axes: Sequence[Sequence[int]], shape: tuple[int, ...]) -> Array:

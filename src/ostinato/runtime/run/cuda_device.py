@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ostinato.pdg.errors import MemoryLimitError, OptionError, OstinatoError
 from ostinato.runtime.machine_code.source_module import FILE
-from ostinato.runtime.run.device import Copied, Device, form
+from ostinato.runtime.run.device import Arguments, Bytes, Device, Note, form
 
 OLDEST = (7, 0)  # of the devices whose threads meet at barriers of their own
 WORD = 8  # bytes: the arena is as long as a whole number of them
+LAUNCHES = 20  # of which the least says what one takes by itself
+Launch = Callable[[Any, int, Sequence[Any]], None]  # a kernel, blocks, arguments
 
 
 def missing() -> str:
@@ -62,10 +65,6 @@ def _cuda() -> Any:
     return importlib.import_module("numba.cuda")
 
 
-def _has_bytes(of: Copied) -> bool:
-    return of.end > of.first
-
-
 class CudaDevice:
     """The current device of Numba CUDA."""
 
@@ -86,6 +85,80 @@ class CudaDevice:
         return CudaModule(self, source, directory)
 
 
+class CudaMemory:
+    """An allocation on the device, as the arena of runs one after the other."""
+
+    def __init__(self, module: CudaModule, size_bytes: int) -> None:
+        """Allocate it.
+
+        Errors: MemoryLimitError.
+        """
+        self.module = module
+        count = -(-max(size_bytes, 1) // WORD) * WORD
+        with reported(size_bytes):
+            self.whole = module.cuda.device_array(count, np.uint8)
+        self.views = module.views(self.whole)
+
+    @property
+    def size_bytes(self) -> int:
+        return int(self.whole.size)
+
+    def put(self, first: int, body: Bytes) -> None:
+        with reported(self.size_bytes):
+            self.whole[first : first + body.size].copy_to_device(body)
+
+    def take(self, first: int, out: Bytes) -> None:
+        with reported(self.size_bytes):
+            self.whole[first : first + out.size].copy_to_host(out)
+
+    def run(self, given: Arguments) -> None:
+        """Run the driver to its end.
+
+        Errors: MemoryLimitError, OptionError for what the device or its driver report.
+        """
+        with reported(self.size_bytes), self.module.taken:
+            if self.module.is_cooperative:
+                self.module.together(self.views, given)
+            else:
+                self.module.apart(self.views, given, self.module.launch)
+
+    def run_apart(self, given: Arguments, note: Note) -> None:
+        """Run the driver with a launch for each phase, by the clock of the host.
+
+        Errors: as `run`.
+        """
+        module = self.module
+
+        def launch(kernel: Any, blocks: int, args: Sequence[Any]) -> None:
+            begun = time.perf_counter_ns()
+            module.launch(kernel, blocks, args)
+            module.cuda.synchronize()
+            note(kernel.py_func.__name__, begun, time.perf_counter_ns())
+
+        with reported(self.size_bytes), module.taken:
+            module.apart(self.views, given, launch)
+
+
+@contextmanager
+def reported(size_bytes: int) -> Generator[None]:
+    """Raise what a device, its driver or a linker report as an error of ours.
+
+    Errors: MemoryLimitError, OptionError.
+    """
+    try:
+        yield
+    except OstinatoError:
+        raise
+    except Exception as failure:
+        if "OUT_OF_MEMORY" in str(failure):
+            fact = f"the run takes {size_bytes:,} bytes, more than are free on the device"
+            remedy = "Pass smaller extents, or compile with memory_limit=."
+            raise MemoryLimitError(fact, remedy) from failure
+        fact = f"the device failed: {type(failure).__name__}: {failure}"
+        remedy = 'Report the program, and compile it with target="cpu".'
+        raise OptionError(fact, remedy) from failure
+
+
 class CudaModule:
     """The kernels of a program, which its first run compiles for the types that they take.
 
@@ -99,9 +172,8 @@ class CudaModule:
         exec(compile(source, file, "exec"), self.scope)
         for kernel in self.kernels() if directory is not None else ():
             kernel.enable_caching()
-        self.arena: Any = None
         self.launchers: dict[tuple[str, int], Any] = {}
-        self.taken = Lock()  # by one run at a time: all use the same arena
+        self.taken = Lock()  # by one run at a time: Numba compiles a kernel once
         can_cooperate = bool(device.current.COOPERATIVE_LAUNCH)
         phases = self.scope["PHASES"], self.scope["REPEATS"]
         self.is_cooperative, self.form = form(*phases, can_cooperate)
@@ -115,58 +187,8 @@ class CudaModule:
         """As many as the multiprocessors of the device: a launch asks how many are resident."""
         return int(self.device.current.MULTIPROCESSOR_COUNT)
 
-    def run(
-        self,
-        arena: npt.NDArray[np.uint8],
-        there: Sequence[Copied],
-        back: Sequence[Copied],
-        table: npt.NDArray[np.int64],
-        control: npt.NDArray[np.int64],
-        stride: int,
-        seed: int,
-        blocks: int,
-        extents: Mapping[str, int],
-    ) -> None:
-        """Run the driver.
-
-        Errors: MemoryLimitError; OptionError for what the device or its driver reports.
-        """
-        try:
-            with self.taken:
-                whole = self.allocated(arena.size)
-                for first, end in filter(_has_bytes, there):
-                    whole[first:end].copy_to_device(arena[first:end])
-                memory = self.views(whole)
-                at, words = self.cuda.to_device(table), self.cuda.to_device(control)
-                sizes = [np.int64(n) for n in extents.values()]
-                if self.is_cooperative:
-                    self.together(blocks, memory, at, words, stride, seed, sizes)
-                    words.copy_to_host(control)
-                else:
-                    self.apart(blocks, memory, at, control, stride, seed, sizes)
-                self.cuda.synchronize()
-                for first, end in filter(_has_bytes, back):
-                    whole[first:end].copy_to_host(arena[first:end])
-        except OstinatoError:
-            raise
-        except Exception as failure:  # whatever driver, linker or launch report
-            raise self.told(failure, arena.size) from failure
-
-    def told(self, failure: Exception, size_bytes: int) -> Exception:
-        """The failure of a device as an error of ours."""
-        if "OUT_OF_MEMORY" in str(failure):
-            fact = f"the run takes {size_bytes:,} bytes, more than are free on the device"
-            return MemoryLimitError(fact, "Pass smaller extents, or compile with memory_limit=.")
-        fact = f"the device failed: {type(failure).__name__}: {failure}"
-        return OptionError(fact, 'Report the program, and compile it with target="cpu".')
-
-    def allocated(self, size_bytes: int) -> Any:
-        """The arena on the device, which is kept for the next run."""
-        if self.arena is None or self.arena.size < size_bytes:
-            self.arena = None
-            count = -(-max(size_bytes, 1) // WORD) * WORD
-            self.arena = self.cuda.device_array(count, np.uint8)
-        return self.arena
+    def memory(self, size_bytes: int) -> CudaMemory:
+        return CudaMemory(self, size_bytes)
 
     def views(self, whole: Any) -> Any:
         """The arena as an array of each type."""
@@ -175,54 +197,72 @@ class CudaModule:
         met = self.cuda.to_device(np.zeros(1, np.uint32))
         return made(*(whole.view(np.dtype(name)) for name in types), met)
 
-    def together(
-        self,
-        blocks: int,
-        memory: Any,
-        at: Any,
-        words: Any,
-        stride: int,
-        seed: int,
-        sizes: Sequence[np.int64],
-    ) -> None:
-        """One cooperative launch of no more blocks than are resident."""
-        args = (memory, at, words, np.int64(stride), np.int64(seed), *sizes)
-        main = self.scope["main"]
-        compiled = main.compile(tuple(main.typeof_pyval(x) for x in args))
-        compiled.cooperative = True  # Numba sees only that of kernels with barriers of its own
-        threads, shared = self.scope["THREADS"], self.scope["SHARED"]
-        most = int(compiled.max_cooperative_grid_blocks(threads, shared))
-        if most < blocks:
-            fact = f"the device runs {most} blocks of this kernel at once, and {blocks} are asked"
-            raise OptionError(fact, f"Compile with threads={max(1, most)}.")
-        self.launcher(main, blocks)(*args)
+    def compiled(self, kernel: Any, args: Sequence[Any]) -> Any:
+        """The machine code of a kernel for arguments of these types."""
+        return kernel.compile(tuple([kernel.typeof_pyval(each) for each in args]))
 
-    def launcher(self, kernel: Any, blocks: int) -> Any:
-        """A kernel for a grid. Numba warns of small ones, which few rows need."""
+    def ready_apart(self) -> int:
+        """Compile every phase, and return the least time of some launches that do nothing.
+
+        Errors: as `run`.
+        """
+
+        def nothing(memory: object) -> None:
+            pass
+
+        with reported(WORD), self.taken:
+            views = self.memory(WORD).views
+            table, kernels = self.cuda.to_device(np.zeros(1, np.int64)), self.kernels()
+            for kernel in kernels:
+                if kernel.py_func.__name__ != "main":
+                    integers = kernel.py_func.__code__.co_argcount - 2  # of arena and table
+                    args = (views, table, *[np.int64(0)] * integers)
+                    self.compiled(kernel, args).bind()
+            empty, taken = self.cuda.jit(nothing), list[int]()
+            for _ in range(LAUNCHES):
+                begun = time.perf_counter_ns()
+                self.launch(empty, 1, (views,))
+                self.cuda.synchronize()
+                taken.append(time.perf_counter_ns() - begun)
+        return min(taken)
+
+    def together(self, views: Any, given: Arguments) -> None:
+        """One cooperative launch of no more blocks than are resident."""
+        table, words = self.cuda.to_device(given.table), self.cuda.to_device(given.control)
+        integers = [np.int64(n) for n in (given.stride, given.seed, *given.extents)]
+        args = (views, table, words, *integers)
+        main = self.scope["main"]
+        threads, shared = self.scope["THREADS"], self.scope["SHARED"]
+        compiled = self.compiled(main, args)
+        compiled.cooperative = True  # Numba sees only that of kernels with barriers of its own
+        most = int(compiled.max_cooperative_grid_blocks(threads, shared))
+        if most < given.blocks:
+            asked = f"{given.blocks} are asked"
+            fact = f"the device runs {most} blocks of this kernel at once, and {asked}"
+            raise OptionError(fact, f"Compile with threads={max(1, most)}.")
+        self.launch(main, given.blocks, args)
+        words.copy_to_host(given.control)  # when the kernel has ended
+
+    def apart(self, views: Any, given: Arguments, launch: Launch) -> None:
+        """A launch for each phase; the host decides which one is next."""
+        table = self.cuda.to_device(given.table)
+
+        def phase(kernel: Any, items: int, args: Sequence[int]) -> None:
+            blocks = max(1, min(given.blocks, int(items)))
+            integers = [np.int64(n) for n in (given.stride, *args)]
+            launch(kernel, blocks, (views, table, *integers))
+
+        key = (given.seed & 0xFFFFFFFF) ^ (given.seed >> 32 & 0xFFFFFFFF)
+        run: Callable[..., None] = self.scope["run"]
+        run(phase, self.cuda.synchronize, given.control, given.blocks, key, *given.extents)
+        self.cuda.synchronize()
+
+    def launch(self, kernel: Any, blocks: int, args: Sequence[Any]) -> None:
+        """Launch a kernel for a grid. Numba warns of small ones, which few rows need."""
         key = kernel.py_func.__name__, blocks
         threads, shared = self.scope["THREADS"], self.scope["SHARED"]
         if key not in self.launchers:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self.launchers[key] = kernel[blocks, threads, 0, shared]
-        return self.launchers[key]
-
-    def apart(
-        self,
-        blocks: int,
-        memory: Any,
-        at: Any,
-        control: npt.NDArray[np.int64],
-        stride: int,
-        seed: int,
-        sizes: Sequence[np.int64],
-    ) -> None:
-        """A launch for each phase; the host decides which one is next."""
-
-        def launch(kernel: Any, items: int, args: Sequence[int]) -> None:
-            grid = max(1, min(blocks, int(items)))
-            self.launcher(kernel, grid)(memory, at, np.int64(stride), *map(np.int64, args))
-
-        key = (seed & 0xFFFFFFFF) ^ (seed >> 32 & 0xFFFFFFFF)
-        run: Callable[..., None] = self.scope["run"]
-        run(launch, self.cuda.synchronize, control, blocks, key, *map(int, sizes))
+        self.launchers[key](*args)

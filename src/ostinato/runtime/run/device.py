@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+Bytes = npt.NDArray[np.uint8]
+Note = Callable[[str, int, int], None]  # a phase, and the nanoseconds at its start and its end
 
-class Copied(NamedTuple):
-    """Bytes of the arena that go to a device before a run, or come from it after one."""
 
-    first: int
-    end: int
+class Arguments(NamedTuple):
+    """What a driver takes besides memory; words of ``control`` are read and written."""
+
+    table: npt.NDArray[np.int64]
+    control: npt.NDArray[np.int64]
+    stride: int
+    seed: int
+    blocks: int
+    extents: tuple[int, ...]
+
+
+class Memory(Protocol):
+    """An arena on a device, and a driver that runs on it; its contents are arbitrary at first."""
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def put(self, first: int, body: Bytes) -> None:
+        """Copy bytes to the device."""
+        ...
+
+    def take(self, first: int, out: Bytes) -> None:
+        """Copy bytes from the device."""
+        ...
+
+    def run(self, given: Arguments) -> None:
+        """Run the driver to its end."""
+        ...
+
+    def run_apart(self, given: Arguments, note: Note) -> None:
+        """Run the driver with a launch for each phase, each of which is waited for and noted."""
+        ...
 
 
 class Loaded(Protocol):
@@ -30,19 +60,15 @@ class Loaded(Protocol):
         """The most blocks that run at once."""
         ...
 
-    def run(
-        self,
-        arena: npt.NDArray[np.uint8],
-        there: Sequence[Copied],
-        back: Sequence[Copied],
-        table: npt.NDArray[np.int64],
-        control: npt.NDArray[np.int64],
-        stride: int,
-        seed: int,
-        blocks: int,
-        extents: Mapping[str, int],
-    ) -> None:
-        """Run the driver on the bytes of an arena."""
+    def memory(self, size_bytes: int) -> Memory:
+        """An arena.
+
+        Errors: MemoryLimitError.
+        """
+        ...
+
+    def ready_apart(self) -> int:
+        """Compile what `run_apart` launches, and return the nanoseconds of an empty launch."""
         ...
 
 

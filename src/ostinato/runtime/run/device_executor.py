@@ -1,42 +1,45 @@
 """Running a compiled program on a device: its arena is one allocation there.
 
-What a run takes is copied to the device, and what it returns from there, as bytes of an arena of
-the same layout. The words by which the host stops a run are read at its end.
+What a run takes is copied to the device, and what is read of it from there, as bytes of an arena
+of the same layout. The one driver of a device runs in parts, of which each is waited for: records
+come, and the host stops a run, at the end of a part.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from ostinato.pdg.errors import OptionError
 from ostinato.pdg.limits import require_memory, too_large
-from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.machine_code.source_module import Loaded
 from ostinato.runtime.run import cuda_device
 from ostinato.runtime.run.arrays import stored_bytes
 from ostinato.runtime.run.artifact import Artifact, Layout
-from ostinato.runtime.run.device import Copied
-from ostinato.runtime.run.executor import Bound, Executable, Execution
+from ostinato.runtime.run.device import Arguments
+from ostinato.runtime.run.device_frame import DeviceFrame
+from ostinato.runtime.run.execution import Execution
+from ostinato.runtime.run.executor import Executable
 from ostinato.runtime.run.explanation import Explanation
+from ostinato.runtime.run.phase_log import PhaseLog
 
 if TYPE_CHECKING:
     from ostinato.runtime.machine_code.piecewise import Making
     from ostinato.runtime.run.frame import Frame
     from ostinato.runtime.run.state import Pausing
-    from ostinato.runtime.run.timing import Log
+    from ostinato.runtime.run.timing import RunLog
 
 
 class Ended:
-    """The work of a run that was waited for."""
+    """The work of a run, or of a part of it, that was waited for."""
 
-    def wait(self, limit_s: float = math.inf) -> None:
+    def wait(self, seconds: float = math.inf) -> None:
         """Return at once."""
 
     def is_late(self) -> bool:
@@ -46,38 +49,11 @@ class Ended:
         return False
 
 
-class DeviceExecution(Execution):
-    """One run, which is over when it is made."""
-
-    def _started(self, is_awaited: bool) -> Ended:  # type: ignore[override]  # as workers are used
-        frame, program = self.frame, self.program
-        assert isinstance(program, DeviceExecutable), "devices run programs for devices"
-        interface = program.artifact.interface
-        program.module.run(
-            frame.arena,
-            tuple(_ranges(frame, interface.inputs)),
-            tuple(_ranges(frame, interface.outputs)),
-            frame.table,
-            frame.control,
-            frame.layout.local_stride,
-            (int(self.bound.seed) + 2**63) % 2**64 - 2**63,
-            self.count,
-            {name: int(self.bound.extents[name]) for name in interface.extents},
-        )
-        return Ended()
-
-
-def _ranges(frame: Frame, fields: Iterable[Field]) -> Iterator[Copied]:
-    """The bytes of some arguments or results."""
-    for each in fields:
-        first = frame.layout.offsets[each.tensor]
-        yield Copied(first, first + stored_bytes(each, frame.extents))
-
-
 class DeviceExecutable(Executable):
     """A loaded artifact that runs on the device of this machine."""
 
     has_units = False
+    leaves_for_records = True
 
     @classmethod
     def require(cls) -> None:
@@ -89,6 +65,7 @@ class DeviceExecutable(Executable):
         """Compile the module for the device; ``threads`` are blocks, 0 for all that fit on it."""
         self.device = cuda_device.find()
         self.module = self.device.load(artifact.source, directory)
+        self._launch_ns: int | None = None
         super().__init__(artifact, directory, key, threads or self.module.blocks)
 
     def load(self, making: Making | None = None) -> Loaded:
@@ -99,9 +76,42 @@ class DeviceExecutable(Executable):
         """The number of blocks: never more than tiles, nor than run at once."""
         return min(super().workers(extents), self.module.blocks)
 
-    def start(self, bound: Bound, log: Log | None = None, is_awaited: bool = False) -> Execution:
-        self.require_limit(bound)
-        return DeviceExecution(self, bound, self.frame(bound.extents))
+    def begin(self, run: Execution, is_awaited: bool) -> Ended:
+        return self.go_on(run)
+
+    def go_on(self, run: Execution) -> Ended:
+        """Run what the words of a frame say, to its end."""
+        frame = run.frame
+        assert isinstance(frame, DeviceFrame), "a device has memory of its own"
+        sizes = frame.layout.local_stride, run.seed, run.count, run.extents
+        given = Arguments(frame.table, frame.control, *sizes)
+        try:
+            if run.log is None:
+                frame.memory.run(given)
+            else:
+                assert isinstance(run.log, PhaseLog), "nobody else notes phases"
+                frame.memory.run_apart(given, run.log.note_phase)
+        except BaseException as failure:
+            run.calls.failure = failure  # its steps are not done, and its memory has no state
+            raise
+        return Ended()
+
+    def framed(
+        self,
+        extents: Mapping[str, int],
+        layout: Layout,
+        arena: npt.NDArray[np.uint8],
+        before: Frame | None,
+    ) -> Frame:
+        memory = None
+        if isinstance(before, DeviceFrame):
+            memory = before.memory
+            del before.memory  # so that the device never holds two
+        if memory is None or memory.size_bytes < layout.total_bytes:
+            del memory
+            memory = self.module.memory(layout.total_bytes)
+        workers = self.workers(extents)
+        return DeviceFrame(self.artifact, extents, workers, layout, arena, memory)
 
     def require_room(self, layout: Layout, extents: Mapping[str, int]) -> None:
         """The arena has room on the device; on the host, arguments and results of it do."""
@@ -112,22 +122,24 @@ class DeviceExecutable(Executable):
         fields = (*interface.inputs, *interface.outputs)
         require_memory(sum(stored_bytes(each, extents) for each in fields), extents)
 
-    def log(self, extents: Mapping[str, int]) -> Log:
-        raise OptionError(
-            'target="cuda" has no stamps of the time yet, so that a run cannot be profiled',
-            'Profile it with target="cpu", or with the tools of the device.',
-        )
+    def log(self, extents: Mapping[str, int]) -> RunLog:
+        """An empty log for one run, whose phases are launched one by one; the first compiles them.
 
-    def records(self, extents: Mapping[str, int], dim: str, wanted: int | None) -> int | None:
-        """All records have room: they come when a run is over."""
-        return None
+        Errors: OptionError.
+        """
+        if self._launch_ns is None:
+            self._launch_ns = self.module.ready_apart()
+        blocks, source = self.workers(extents), self.artifact.source
+        records = self.artifact.records(extents, blocks)
+        return PhaseLog(workers=blocks, source=source, records=records, launch_ns=self._launch_ns)
 
     @cached_property
     def pausing(self) -> Pausing:
-        raise OptionError(
-            'target="cuda" cannot leave a loop and enter it again yet',
-            'Leave out `every` and `resume`, or compile with target="cpu".',
-        )
+        """The one driver, which runs in parts."""
+        from ostinato.runtime.run.state import Keeper, Pausing
+
+        made = self.artifact.paused()
+        return Pausing(_on_the_device, Keeper(tuple(made.carried)), *made.words)
 
     def explain(self, extents: Mapping[str, int] | None = None) -> Explanation:
         found = super().explain(extents)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ostinato.pdg.claims import Claim, Unseen, failure
 from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError, OstinatoError
-from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.limits import require_memory, too_large
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory_map import Stored
@@ -22,15 +22,15 @@ from ostinato.report.worker_times import COUNTS, WorkerShares
 from ostinato.runtime.machine_code.linking import Entry
 from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.machine_code.source_module import Kept, Loaded, load_module
-from ostinato.runtime.run.arrays import Array, empty_arena, take_step
+from ostinato.runtime.run.arrays import Array, empty_arena
 from ostinato.runtime.run.arrays import tile_counts as counts_of
 from ostinato.runtime.run.artifact import Artifact, Layout
 from ostinato.runtime.run.blocking_pool import Workers
-from ostinato.runtime.run.callbacks import Calls, Control, Memory
 from ostinato.runtime.run.cores import available_cores
+from ostinato.runtime.run.execution import Bound, Execution, Running
 from ostinato.runtime.run.explanation import Explanation, MemoryUse
 from ostinato.runtime.run.extent_choices import PREDICTED, RECORD_BYTES, Crowd, Placing
-from ostinato.runtime.run.frame import Frame, Outcome, empty_result
+from ostinato.runtime.run.frame import Frame
 from ostinato.runtime.run.spill_file import spilled_arena
 from ostinato.runtime.run.spinning_pool import Crew
 
@@ -39,28 +39,17 @@ if TYPE_CHECKING:
     from ostinato.report.measured_run import RunProfile
     from ostinato.runtime.machine_code.piecewise import Making
     from ostinato.runtime.run.state import Pausing
-    from ostinato.runtime.run.timing import Log, Stamping
+    from ostinato.runtime.run.timing import Log, RunLog, Stamping
 
-GRACE_S = 1.0  # how long workers that were interrupted may take to leave
 BRIEF_S = 5e-3  # a run that took less before may delay Ctrl-C: see `Workers`
 
 
-@dataclass(frozen=True)
-class Bound:
-    """The arguments of one run: every extent, every input of the right shape and dtype."""
-
-    extents: Mapping[str, int]
-    inputs: Mapping[str, Array] = field(default_factory=dict[str, Array])
-    seed: int = 0
-    hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
-
-
-def fields_over(artifact: Artifact, dim: str) -> list[Field]:
-    """The outputs of which a step of the outermost dim is a record."""
+def fields_over(artifact: Artifact, dim: str, unseen: bool = False) -> list[Field]:
+    """The outputs of which a step of the outermost dim is a record, or what is checked at it."""
     return [
         f
         for f in artifact.interface.outputs
-        if artifact.domains[f.name][:1] == (dim,) and not f.name.startswith(UNSEEN)
+        if artifact.domains[f.name][:1] == (dim,) and (unseen or not f.name.startswith(UNSEEN))
     ]
 
 
@@ -71,121 +60,11 @@ def is_live(artifact: Artifact, dim: str) -> bool:
     return interface.streamed == dim and interface.late.isdisjoint(written)
 
 
-class Execution:
-    """One run in progress: its workers, its arena, and the words it shares with them."""
-
-    def __init__(
-        self,
-        program: Executable,
-        bound: Bound,
-        frame: Frame,
-        log: Log | None = None,
-        is_awaited: bool = False,
-    ) -> None:
-        """Copy the inputs into the arena and start the workers; with a log they note the time.
-
-        While a run ``is_awaited`` nobody changes its arguments, so that large ones need no copy.
-        """
-        self.program, self.bound, self.frame, self.log = program, bound, frame, log
-        self._words = program.artifact.words
-        frame.clear()
-        self.direct = frame.direct(bound.inputs) if is_awaited else {}
-        for tensor, array in self.direct.items():
-            frame.redirect(tensor, array)
-        for each in frame.arguments:
-            if each.field.tensor not in self.direct:
-                each.entrance.put(bound.inputs[each.field.name])
-        if frame.transfers is not None:
-            frame.transfers.rest()
-        interface = program.artifact.interface
-        control = Control(frame.control, self._words.stop, self._words.done)
-        self.calls = Calls(
-            interface.calls,
-            bound.hosts,
-            Memory(frame.arena, frame.table, frame.bounds),
-            bound.extents,
-            control,
-        )
-        if log is not None:
-            log.now("run")
-        self.count = frame.workers
-        self.workers = self._started(is_awaited)
-
-    def _started(self, is_awaited: bool) -> Workers | Crew:
-        """The workers, which have begun."""
-        frame, program, log = self.frame, self.program, self.log
-        entry = program.loaded.entry if log is None else log.stamping.entry
-        arguments = self._arguments()
-        is_brief = is_awaited and program.is_brief(self.bound.extents)
-        is_brief = is_brief and frame.transfers is None
-        if is_brief and log is None and isinstance(entry, Entry):
-            shared = frame.shared, frame.control
-            return Crew(entry, frame.rows(self.count, arguments), shared)
-        return Workers(entry, self.count, arguments, is_brief, (self.direct, frame.transfers))
-
-    def _arguments(self) -> tuple[object, ...]:
-        frame, interface = self.frame, self.program.artifact.interface
-        seed = (int(self.bound.seed) + 2**63) % 2**64 - 2**63
-        extents = (int(self.bound.extents[name]) for name in interface.extents)
-        kernels = self.program.loaded.kernels
-        log = () if self.log is None else (self.log.words,)
-        place = (frame.table, frame.layout.local_stride, seed, frame.control)
-        return (frame.shared, kernels, frame.arena, *place, *log, *extents)
-
-    def done(self) -> int:
-        """Steps of the published loop whose results are all written.
-
-        A failed call leaves the steps after it undefined.
-        """
-        steps = int(self.frame.control[self._words.done])
-        return steps if self.calls.failure is None else min(steps, self.calls.sound)
-
-    def note_end(self) -> None:
-        """Note in the log, if there is one, that the workers have ended."""
-        if self.log is not None:
-            self.log.now("results")
-            self.log.host_ns = float(self.calls.taken_ns)
-
-    def stop(self) -> None:
-        """Ask the workers to leave at the end of the iteration they are in, and wait."""
-        self.frame.control[self._words.stop] = 1
-        self.workers.wait()
-        self.note_end()
-
-    def wait(self) -> None:
-        """Wait for the end.
-
-        An interrupt of the waiting thread asks the workers to leave. They do at the end of an
-        iteration, and call no Python until then; who has no loop to leave is not waited for.
-        """
-        try:
-            self.workers.wait()
-        except BaseException as interrupt:
-            self.calls.failure = interrupt
-            self.frame.control[self._words.stop] = 1
-            self.workers.wait(GRACE_S)
-            raise
-        if self.calls.failure is not None:
-            raise self.calls.failure
-        if self.frame.transfers is not None and self.frame.transfers.failure is not None:
-            raise self.frame.transfers.failure
-
-    def result(self, each: Outcome) -> Array:
-        if each.field.tensor in self.direct:
-            return each.cut(self.direct[each.field.tensor].reshape(each.shape))
-        return each.cut(each.exit.take(empty_result(each.exit)).reshape(each.shape))
-
-    def result_at(self, field: Field, step: int) -> Array:
-        each = self.frame.outcome[field.name]
-        here = step - self.frame.first(field.tensor)
-        found = take_step(self.frame.view(field), field, self.bound.extents, here)
-        return each.cut(found.reshape(each.shape[1:]))
-
-
 class Executable:
     """A loaded artifact that can run with any extents."""
 
     has_units = True  # that processes compile, each by itself
+    leaves_for_records = False  # a loop must be left for its records to be read
 
     @classmethod
     def require(cls) -> None:
@@ -247,13 +126,35 @@ class Executable:
             known = self._placed = (dict(extents), workers, records, placed)
         return known[3]
 
-    def start(self, bound: Bound, log: Log | None = None, is_awaited: bool = False) -> Execution:
+    def start(self, bound: Bound, log: RunLog | None = None, is_awaited: bool = False) -> Execution:
         """Begin a run, which ``is_awaited`` before anything else happens; end it with `finish`.
 
         Errors: MemoryLimitError.
         """
         self.require_limit(bound)
         return Execution(self, bound, self.frame(bound.extents), log, is_awaited)
+
+    def begin(self, run: Execution, is_awaited: bool) -> Running:
+        """Start the workers of a run."""
+        frame, log = run.frame, run.log
+        words = () if log is None else (stamped(log).words,)
+        entry = self.loaded.entry if log is None else stamped(log).stamping.entry
+        arguments = self.arguments(run, *words)
+        is_brief = is_awaited and self.is_brief(run.bound.extents) and frame.transfers is None
+        if is_brief and log is None and isinstance(entry, Entry):
+            shared = frame.shared, frame.control
+            return Crew(entry, frame.rows(run.count, arguments), shared)
+        return Workers(entry, run.count, arguments, is_brief, (run.direct, frame.transfers))
+
+    def go_on(self, run: Execution) -> Running:
+        """Start the workers of a part of a run: words of its frame say which part."""
+        return Workers(self.pausing.entry, run.count, self.arguments(run))
+
+    def arguments(self, run: Execution, *log: object) -> tuple[object, ...]:
+        """What a driver takes after the numbers of its worker and of all."""
+        frame = run.frame
+        place = (frame.table, frame.layout.local_stride, run.seed, frame.control)
+        return (frame.shared, self.loaded.kernels, frame.arena, *place, *log, *run.extents)
 
     def require_limit(self, bound: Bound, records: int | None = None) -> None:
         """Raise MemoryLimitError if a run takes more than the program was compiled for."""
@@ -276,11 +177,10 @@ class Executable:
             free = None  # or another thread has it
         if free is not None and free.layout is layout and free.is_own:
             return free
-        workers = self.workers(extents)
         if layout.memory_bytes < layout.total_bytes:
             require_memory(layout.peak_bytes, extents)
             arena = spilled_arena(layout.total_bytes, layout.memory_bytes, extents)
-            return Frame(self.artifact, extents, workers, layout, arena)
+            return self.framed(extents, layout, arena, free)
         is_plain = free is not None and free.layout.memory_bytes == free.layout.total_bytes
         arena = free.arena if free is not None and is_plain else empty_arena(0)
         if arena.size < layout.total_bytes:
@@ -289,7 +189,17 @@ class Executable:
                 arena = empty_arena(layout.total_bytes)
             except (MemoryError, ValueError, OverflowError):  # held by others, or forbidden
                 raise too_large(layout.total_bytes, extents) from None
-        return Frame(self.artifact, extents, workers, layout, arena)
+        return self.framed(extents, layout, arena, free)
+
+    def framed(
+        self,
+        extents: Mapping[str, int],
+        layout: Layout,
+        arena: npt.NDArray[np.uint8],
+        before: Frame | None,
+    ) -> Frame:
+        """A new frame, which may take the memory of the one ``before``."""
+        return Frame(self.artifact, extents, self.workers(extents), layout, arena)
 
     def require_room(self, layout: Layout, extents: Mapping[str, int]) -> None:
         """Raise MemoryLimitError where the arena of a run cannot be had."""
@@ -302,13 +212,13 @@ class Executable:
 
         return load_pausing(self.artifact.paused())
 
-    def log(self, extents: Mapping[str, int]) -> Log:
+    def log(self, extents: Mapping[str, int]) -> RunLog:
         """An empty log for one run; the first one compiles the driver that fills it."""
         from ostinato.runtime.run.timing import Log, load_stamping  # most runs need none of it
 
         if self._stamping is None:
             self._stamping = load_stamping(self.artifact.profiled())
-        return Log(self._stamping, self.workers(extents))
+        return Log(stamping=self._stamping, workers=self.workers(extents))
 
     def finish(self, execution: Execution) -> None:
         """Keep the memory of an ended run for the next one."""
@@ -323,7 +233,7 @@ class Executable:
         self._free = []
 
     def profile(
-        self, log: Log, extents: Mapping[str, int], results: Mapping[str, object]
+        self, log: RunLog, extents: Mapping[str, int], results: Mapping[str, object]
     ) -> RunProfile:
         """Where the time of an ended run went; `explain` shows its kernels from now on.
 
@@ -335,14 +245,14 @@ class Executable:
             remedy = "Read its stream to the end, or close it, before."
             raise ArgumentError("the profile of a run that is not over was asked for", remedy)
         log.times.setdefault("end", time.perf_counter_ns())
-        made, records = log.stamping.made, self.artifact.records(extents, log.workers)
-        slots = made.waits, made.loops
-        found = run_profile(log.tracks(), records, log.times, log.host_ns, slots, results)
+        records, slots = self.artifact.records(extents, log.workers), (log.waits, log.loops)
+        made = run_profile(log.tracks(), records, log.times, log.host_ns, slots, results)
+        found = replace(made, note=log.note)
         self._measured = (dict(extents), tuple(each.measured_ns or 0.0 for each in found.kernels))
         return found
 
     def run(
-        self, bound: Bound, check_finite: bool = False, log: Log | None = None
+        self, bound: Bound, check_finite: bool = False, log: RunLog | None = None
     ) -> dict[str, Array]:
         """Return every output, shaped (extents of its dims, then its shape).
 
@@ -463,6 +373,14 @@ class Executable:
             streamed.peak_bytes,
         )
         return replace(explanation, memory=use, cost=cost, records=records)
+
+
+def stamped(log: RunLog) -> Log:
+    """A log that workers fill."""
+    from ostinato.runtime.run.timing import Log
+
+    assert isinstance(log, Log), "workers stamp the time"
+    return log
 
 
 def _timelines(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -163,7 +163,16 @@ class Frame:
             start, first = self.layout.offsets[name], self.first(name)
             kept = max(first, step - back)
             whole = self.arena[start : start + (step - first) * step_bytes]
-            whole[: (step - kept) * step_bytes] = whole[(kept - first) * step_bytes :].copy()
+            new, old = whole[: (step - kept) * step_bytes], whole[(kept - first) * step_bytes :]
+            self.offload((old,))
+            new[...] = old.copy()
+            self.fetch((new,))
+
+    def fetch(self, parts: Iterable[Array]) -> None:
+        """Bring parts of the arena to the memory of the workers, if that is another one."""
+
+    def offload(self, parts: Iterable[Array]) -> None:
+        """Bring what workers left to parts of the arena, if they have another memory."""
 
     def redirect(self, tensor: str, array: Array) -> None:
         """Let compiled code find a tensor in an array of its own."""

@@ -7,14 +7,35 @@ the same bits.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ostinato.runtime.run.blocking_pool import Workers
-from ostinato.runtime.run.executor import Bound, Executable, Execution
+from ostinato.runtime.run.execution import Bound, Execution, Running
+from ostinato.runtime.run.executor import Executable
 from ostinato.runtime.run.state import State
 from ostinato.runtime.run.stream import Stream
 
+if TYPE_CHECKING:
+    from ostinato.runtime.run.timing import RunLog
+
 ALL = 0
+PART_S = 0.1  # how long records should take to come where the loop is left for them
+
+
+@dataclass
+class Pace:
+    """How many steps a loop takes at once that must be left for its records to be read."""
+
+    steps: int = 1
+
+    def note(self, taken_s: float) -> None:
+        """Take more steps next time where these took little time, fewer where they took much."""
+        if 2 * taken_s < PART_S:
+            self.steps *= 2
+        elif taken_s > PART_S:
+            self.steps = max(1, self.steps // 2)
 
 
 class PausedExecution(Execution):
@@ -27,19 +48,22 @@ class PausedExecution(Execution):
         state: State,
         goal: int,
         records: int | None = None,
+        pace: Pace | None = None,
+        log: RunLog | None = None,
     ) -> None:
         """Start it; ``goal`` 0 is for all steps.
 
-        It leaves its loop before, if memory has room for fewer ``records`` (`Executable.layout`).
+        It leaves its loop before, if memory has room for fewer ``records`` (`Executable.layout`),
+        or where a ``pace`` says so.
         What stands before the loop is run before, as it is not in the state.
         Errors: CheckpointError if the state does not hold what the loop carries.
         """
         program.require_limit(bound, records)
-        self._pausing, self._state, self.goal = program.pausing, state, goal
+        self._pausing, self._state, self.goal, self._pace = program.pausing, state, goal, pace
         self._limit, self._count = 0, bound.extents[state.over.upper()]
-        super().__init__(program, bound, program.frame(bound.extents, records))
+        super().__init__(program, bound, program.frame(bound.extents, records), log)
 
-    def _started(self, is_awaited: bool) -> Workers:
+    def _started(self, is_awaited: bool) -> Running:
         state, words = self._state, self._pausing
         if not state.step:
             return self._part(ALL, 0)
@@ -89,15 +113,20 @@ class PausedExecution(Execution):
             self.frame.renew()
         self.frame.clear(step)
 
-    def _part(self, part: int, start: int) -> Workers:
+    def _part(self, part: int, start: int) -> Running:
         """Run a part from a step on, to the goal or to the end of what has room."""
-        end = start + self.frame.records if self.frame.records else self._count
+        most = [n for n in (self.frame.records, self._pace.steps if self._pace else 0) if n]
+        end = start + min(most, default=self._count)
         self._limit = min([n for n in (self.goal, end) if n]) if end < self._count else self.goal
         control, words = self.frame.control, self._pausing
         control[words.part], control[words.start] = part, start
         control[words.limit] = self._limit
         control[self._words.done] = start
-        return Workers(words.entry, self.count, self._arguments())
+        begun = time.perf_counter()
+        made = self.program.go_on(self)
+        if self._pace is not None and part != words.before:
+            self._pace.note(time.perf_counter() - begun)
+        return made
 
 
 class PausedStream(Stream):
@@ -117,13 +146,14 @@ class PausedStream(Stream):
         check_finite: bool = False,
         lengths: Mapping[str, str] | None = None,
         records: int | None = None,
+        log: RunLog | None = None,
     ) -> None:
         """Start the run; ``every`` 0 leaves no states, ``records`` None keeps all.
 
         The state of a run that has no identity is none for users.
         """
         self._left, self._every, self._records = state, every, records
-        super().__init__(program, state.over, bound, check_finite, lengths)
+        super().__init__(program, state.over, bound, check_finite, lengths, log)
         self._step = self._ready = state.step
 
     @property
@@ -150,8 +180,10 @@ class PausedStream(Stream):
             self._program.finish(again)
 
     def _begun(self) -> Execution:
-        goal = self._next_pause()
-        return PausedExecution(self._program, self._bound, self._left, goal, self._records)
+        goal, program = self._next_pause(), self._program
+        pace = Pace() if program.leaves_for_records else None
+        how = self._records, pace, self._log
+        return PausedExecution(program, self._bound, self._left, goal, *how)
 
     def _next_pause(self) -> int:
         """After how many steps the loop waits next: at the end too, and never without states."""

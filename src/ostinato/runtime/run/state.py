@@ -146,6 +146,11 @@ class _Stretch(NamedTuple):
     way: Exit
 
 
+def _parts(of: Sequence[_Stretch]) -> Iterator[Array]:
+    """The memory of some stretches."""
+    return (each.way.view for each in of)
+
+
 def _stretches(c: Carried, frame: Frame, step: int) -> tuple[tuple[int, ...], list[_Stretch]]:
     """The shape of a carried tensor as an array, and where its parts lie."""
     view = frame.view(c)
@@ -180,6 +185,7 @@ def _at_first(view: Array, axes: Sequence[int]) -> Array:
 def _taken(c: Carried, frame: Frame, step: int) -> Array:
     shape, parts = _stretches(c, frame, step)
     out: Array = np.empty(shape, c.dtype)
+    frame.offload(_parts(parts))
     for part in parts:
         part.way.take(out[part.rows] if out.ndim else out)
     return out
@@ -191,5 +197,7 @@ def _put(c: Carried, frame: Frame, step: int, array: Array) -> None:
         fact = f"`{c.name}` of the state is {array.dtype}{[*array.shape]}"
         remedy = f"The program carries {c.dtype}{[*shape]}: take a state that it gave."
         raise CheckpointError(fact, remedy)
+    frame.offload(_parts(parts))  # with their padding, which stays as it is
     for part in parts:
         part.way.put(array[part.rows] if array.ndim else array)
+    frame.fetch(_parts(parts))

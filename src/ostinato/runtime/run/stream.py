@@ -8,18 +8,12 @@ from types import SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ostinato.pdg.errors import ArgumentError, MissingError
-from ostinato.runtime.run.executor import (
-    Bound,
-    Executable,
-    Execution,
-    fields_over,
-    is_live,
-    require_finite,
-)
+from ostinato.runtime.run.execution import Bound, Execution
+from ostinato.runtime.run.executor import Executable, fields_over, is_live, require_finite
 
 if TYPE_CHECKING:
     from ostinato.runtime.run.state import State
-    from ostinato.runtime.run.timing import Log
+    from ostinato.runtime.run.timing import RunLog
 
 SHORTEST_WAIT_S, LONGEST_WAIT_S = 2e-5, 5e-3
 
@@ -51,12 +45,13 @@ class Stream:
         bound: Bound,
         check_finite: bool = False,
         lengths: Mapping[str, str] | None = None,
-        log: Log | None = None,
+        log: RunLog | None = None,
     ) -> None:
         """Start the run; its first record may be ready before the first ``next``."""
         self._program, self._dim, self._check = program, dim, check_finite
         self._bound, self._lengths = bound, lengths or {}
         self._fields = fields_over(program.artifact, dim)
+        self._read = fields_over(program.artifact, dim, unseen=True)
         self._count = bound.extents[dim.upper()]
         self._is_live = is_live(program.artifact, dim)
         self._log = log
@@ -98,6 +93,7 @@ class Stream:
         try:
             if step >= self._ready:
                 self._ready = self._await(execution, step)
+                execution.offload(self._read, step, self._ready)
             if step >= self._ready:
                 raise StopIteration
             self._step += 1

@@ -31,18 +31,39 @@ def load_stamping(made: Profiled) -> Stamping:
     return Stamping(load_driver(made.units), made)
 
 
-@dataclass
-class Log:
-    """The words that the workers of one run fill, and when Python began and ended its part."""
+@dataclass(kw_only=True)
+class RunLog:
+    """What is noted of one run: when Python began and ended its part, and what workers did.
 
-    stamping: Stamping
+    Waits and loops are those of `Profiled`; the ``note`` says how the run differed from others.
+    """
+
     workers: int
-    room: int = ROOM
-    words: npt.NDArray[np.int64] = field(init=False)
     times: dict[str, int] = field(default_factory=dict[str, int])
     host_ns: float = 0.0  # in Python functions that compiled code called
+    waits: tuple[tuple[int, ...], ...] = ()
+    loops: tuple[str, ...] = ()
+    note: str = ""
+
+    def now(self, name: str) -> None:
+        """Note when something began."""
+        self.times[name] = time.perf_counter_ns()
+
+    def tracks(self) -> tuple[Track, ...]:
+        """What every worker did that began before all was done."""
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True)
+class Log(RunLog):
+    """The words that the workers of one run fill, who stamp the time."""
+
+    stamping: Stamping
+    room: int = ROOM
+    words: npt.NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.waits, self.loops = self.stamping.made.waits, self.stamping.made.loops
         events = HEAD + 2 * self.slots
         size = -(-(events + EVENT_WORDS * self.room) // 8) * 8  # workers share no cache line
         self.words = np.zeros(size * self.workers, np.int64)
@@ -54,14 +75,9 @@ class Log:
 
     @property
     def slots(self) -> int:
-        return len(self.stamping.made.kernels) + len(self.stamping.made.waits)
-
-    def now(self, name: str) -> None:
-        """Note when something began."""
-        self.times[name] = time.perf_counter_ns()
+        return len(self.stamping.made.kernels) + len(self.waits)
 
     def tracks(self) -> tuple[Track, ...]:
-        """What every worker did that began before all was done."""
         each = np.split(self.words, self.workers)
         return tuple(self._track(words) for words in each if words[FIRST])
 

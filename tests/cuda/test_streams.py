@@ -1,0 +1,224 @@
+"""A device leaves a loop and enters it again: records, states and profiles, by simulation."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato.compiler.compiled import Compiled
+from ostinato.pdg.errors import ArgumentError, CheckpointError, NonFiniteError, OptionError
+from ostinato.runtime.run import paused_stream
+from tests.cuda.programs import recurrence
+from tests.cuda.simulated import SimulatedMemory, SimulatedModule
+from tests.cuda.streamed import (
+    SMALL,
+    assert_profile,
+    assert_resumed,
+    case,
+    expected,
+    opened,
+    states_of,
+)
+from tests.pipeline.test_resumed import bits
+
+pytestmark = [
+    pytest.mark.cuda_sim,
+    pytest.mark.xdist_group("cuda"),
+    pytest.mark.filterwarnings("ignore:rewriting left a part"),
+]
+Simulate = Callable[..., None]
+FORMS = pytest.mark.parametrize("can_cooperate", [True, False], ids=["cooperative", "launched"])
+
+
+@pytest.fixture(autouse=True)
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the loop after every step, however fast the machine is."""
+    monkeypatch.setattr(paused_stream, "PART_S", 0.0)
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take twice as many steps each time."""
+    monkeypatch.setattr(paused_stream, "PART_S", np.inf)
+
+
+def compiled(name: str) -> Compiled:
+    return case(name)[1].compile(target="cuda", threads=2, exact=True)
+
+
+def module(run: Compiled) -> SimulatedModule:
+    found = run.executable.module  # type: ignore[attr-defined]  # of a device
+    assert isinstance(found, SimulatedModule)
+    return found
+
+
+@FORMS
+@pytest.mark.parametrize("name", SMALL)
+def test_a_resumed_run_has_the_bits_of_the_cpu(
+    name: str, can_cooperate: bool, simulate: Simulate
+) -> None:
+    simulate(can_cooperate)
+    run = compiled(name)
+    states = states_of(run, name, every=4)
+    kept = {step: states[step] for step in (1, 4, 5, len(states))}
+    assert_resumed(run, name, kept)
+
+
+@pytest.mark.usefixtures("fast")
+@pytest.mark.parametrize("name", SMALL)
+def test_parts_of_several_steps_have_these_bits_too(name: str, simulate: Simulate) -> None:
+    simulate()
+    run = compiled(name)
+    assert [bits(record) for record in opened(run, name)] == expected(name)
+    steps = len(expected(name))
+    assert module(run).parts == steps.bit_length()  # of 1, 2, 4 and more steps
+    assert_resumed(run, name, {3: states_of(run, name, every=5)[3]})  # computed again
+
+
+def test_records_arrive_while_the_run_goes_on(simulate: Simulate) -> None:
+    simulate()
+    run = compiled("network")
+    records = opened(run, "network")
+    assert module(run).parts == 1
+    assert [bits(next(records)) for _ in range(3)] == expected("network")[:3]
+    assert module(run).parts == 3
+    records.close()
+    assert module(run).parts == 3
+    assert list(records) == []
+
+
+def test_only_what_is_read_is_copied(simulate: Simulate) -> None:
+    simulate()
+    run = compiled("replay")
+    of = module(run)
+    for record in opened(run, "replay"):
+        assert of.taken_bytes == 4 * (record.i + 1)  # of the loss
+    assert of.put_bytes == 0
+    before = of.taken_bytes
+    with opened(run, "replay", every=9) as records:
+        *_, state = (records.state for record in records if record.i == 8)
+    assert of.taken_bytes - before == 4 * 9 + sum(array.nbytes for array in state.values())
+
+
+def test_a_stream_has_room_for_some_records_only(simulate: Simulate) -> None:
+    simulate()
+    run = compiled("windows")
+    for keep in (1, 3, "all"):
+        found = [bits(record) for record in opened(run, "windows", keep=keep)]
+        assert found == expected("windows")
+    sizes = {"B": 5, "T": 11}
+    assert run.executable.layout(sizes, 1).total_bytes < run.executable.layout(sizes).total_bytes
+
+
+def test_states_do_not_depend_on_what_is_kept(simulate: Simulate) -> None:
+    simulate()
+    run = compiled("windows")
+    with opened(run, "windows", every=4, keep=2) as records:
+        found = {record.index + 1: records.state for record in records}
+    assert_resumed(run, "windows", {step: found[step] for step in (4, 7)})
+
+
+def test_a_run_goes_on_from_a_file(simulate: Simulate, tmp_path: Path) -> None:
+    simulate()
+    run = compiled("network")
+    with opened(run, "network", every=2) as records:
+        for record in records:
+            if record.i == 2:
+                break
+    ot.save(tmp_path / "it", records.state)
+    again = opened(run, "network", resume=ot.load(tmp_path / "it"))
+    assert [bits(record) for record in again] == expected("network")[3:]
+
+
+def test_the_state_of_another_target_is_refused(simulate: Simulate) -> None:
+    simulate()
+    over, program, given = case("network")
+    with program.compile(threads=2, exact=True).stream(over, every=2, **given) as records:
+        next(records)
+        state = records.state
+    with pytest.raises(CheckpointError, match="another program, compiler or kind of machine"):
+        opened(compiled("network"), "network", resume=state)
+
+
+def test_two_streams_of_a_program_do_not_mix(simulate: Simulate) -> None:
+    simulate()
+    run = compiled("network")
+    pairs = zip(opened(run, "network"), opened(run, "network", seed=4), strict=True)
+    found = [(bits(a), bits(b)) for a, b in pairs]
+    assert [a for a, _ in found] == expected("network")
+    assert [b for _, b in found] == [bits(r) for r in opened(run, "network", seed=4)]
+
+
+@pytest.fixture
+def second_part_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    run = SimulatedMemory.run
+
+    def failing(self: SimulatedMemory, given: object) -> None:
+        if self.module.parts:
+            raise OptionError("the device failed", "Report it.")
+        run(self, given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SimulatedMemory, "run", failing)
+    yield
+
+
+@pytest.mark.usefixtures("second_part_fails")
+def test_a_device_that_fails_ends_a_stream_with_its_error(simulate: Simulate) -> None:
+    simulate()
+    records = opened(compiled("network"), "network", every=3)
+    assert bits(next(records)) == expected("network")[0]
+    with pytest.raises(OptionError, match="the device failed"):
+        next(records)
+    assert list(records) == []
+
+
+def test_the_first_bad_record_ends_a_stream(simulate: Simulate) -> None:
+    i, b = ot.dims("i b")
+    x = ot.recurrent("x", over=(i, b))
+    x[0, b] = 4.0
+    x[i + 1, b] = ot.sqrt(x - 2.5) - 0.0 * x[i, :].mean()
+    simulate()
+    run = ot.Program(x=x).compile(target="cuda")
+    with pytest.raises(NonFiniteError, match="output `x` is nan at i = 2"):
+        list(run.stream(i, check_finite=True, I=9, B=3))
+    assert module(run).parts < 9
+
+
+def test_what_is_not_computed_in_one_loop_comes_late_and_has_no_states(simulate: Simulate) -> None:
+    program, given = recurrence()
+    simulate()
+    run = program.compile(target="cuda", exact=True)
+    with pytest.raises(ArgumentError, match="do not come out of one outermost loop"):
+        run.stream("b", every=2, **given)
+    with pytest.warns(UserWarning, match="their records come after the run has ended"):
+        found = [record.h for record in run.stream("b", **given)]
+    np.testing.assert_array_equal(found, program.compile(exact=True)(**given)["h"])
+
+
+@FORMS
+@pytest.mark.parametrize("name", ["network", "windows"])
+def test_a_profile_says_what_each_phase_took(
+    name: str, can_cooperate: bool, simulate: Simulate
+) -> None:
+    simulate(can_cooperate)
+    run, (_, _, given) = compiled(name), case(name)
+    found = run.profile(**given)
+    assert_profile(found, dict(run(**given).items()))
+    assert {"waiting", "starting", "arguments", "results"} <= {
+        x.operation for x in found.operations
+    }
+    assert found.data()["note"] == found.note
+    assert any(record.measured_ns for record in run.explain().records)
+
+
+def test_a_stream_can_be_measured(simulate: Simulate) -> None:
+    simulate()
+    over, _, given = case("network")
+    records, profile = compiled("network").profiled_stream(over, **given)
+    assert bits(next(records)) == expected("network")[0]
+    with pytest.raises(ArgumentError, match="a run that is not over"):
+        profile()
+    assert [bits(record) for record in records] == expected("network")[1:]
+    assert_profile(profile(), {})
