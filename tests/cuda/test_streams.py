@@ -1,15 +1,27 @@
 """A device leaves a loop and enters it again: records, states and profiles, by simulation."""
 
+import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import ostinato as ot
+from ostinato.cli.run import INTERRUPTED, RunOptions
+from ostinato.cli.run import run as run_experiment
 from ostinato.compiler.compiled import Compiled
-from ostinato.pdg.errors import ArgumentError, CheckpointError, NonFiniteError, OptionError
+from ostinato.pdg.errors import (
+    ArgumentError,
+    CheckpointError,
+    DomainError,
+    NonFiniteError,
+    OptionError,
+)
 from ostinato.runtime.run import paused_stream
+from ostinato.runtime.run.device import Arguments
 from tests.cuda.programs import recurrence
 from tests.cuda.simulated import SimulatedMemory, SimulatedModule
 from tests.cuda.streamed import (
@@ -22,6 +34,8 @@ from tests.cuda.streamed import (
     states_of,
 )
 from tests.pipeline.test_resumed import bits
+from tests.property.judge import EXTENTS
+from tests.property.programs import Replay, arguments, covering
 
 pytestmark = [
     pytest.mark.cuda_sim,
@@ -64,6 +78,27 @@ def test_a_resumed_run_has_the_bits_of_the_cpu(
     states = states_of(run, name, every=4)
     kept = {step: states[step] for step in (1, 4, 5, len(states))}
     assert_resumed(run, name, kept)
+
+
+@pytest.mark.parametrize("seed", [51, 103, 113])  # whose streams are live, and have some records
+def test_invented_programs_go_on_with_the_bits_of_the_cpu(seed: int, simulate: Simulate) -> None:
+    recipe = covering(128)[seed]
+    replay = Replay(recipe, recipe.dtypes[0])
+    program = replay.program()
+    every = arguments(replay, EXTENTS[seed % len(EXTENTS)], seed)
+    given = {k: v for k, v in every.items() if k in (*program.inputs, *program.extents)}
+    run = program.compile(threads=2, exact=True)
+    over = run.executable.artifact.interface.streamed
+    whole = [bits(record) for record in run.stream(over, seed=seed, **given)]
+    simulate(seed % 2 == 0, 1 + seed % 3, seed)
+    run = program.compile(target="cuda", threads=2, exact=True)
+    with run.stream(over, every=2, seed=seed, **given) as records:
+        found = [(bits(record), records.state) for record in records]
+    assert [each for each, _ in found] == whole
+    assert len(whole) > 3
+    for step, (_, state) in enumerate(found, 1):
+        again = run.stream(over, resume=state, keep=1 + step % 2, seed=seed, **given)
+        assert [bits(record) for record in again] == whole[step:]
 
 
 @pytest.mark.usefixtures("fast")
@@ -155,10 +190,10 @@ def test_two_streams_of_a_program_do_not_mix(simulate: Simulate) -> None:
 def second_part_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     run = SimulatedMemory.run
 
-    def failing(self: SimulatedMemory, given: object) -> None:
+    def failing(self: SimulatedMemory, given: Arguments) -> None:
         if self.module.parts:
             raise OptionError("the device failed", "Report it.")
-        run(self, given)  # type: ignore[arg-type]
+        run(self, given)
 
     monkeypatch.setattr(SimulatedMemory, "run", failing)
     yield
@@ -184,6 +219,66 @@ def test_the_first_bad_record_ends_a_stream(simulate: Simulate) -> None:
     with pytest.raises(NonFiniteError, match="output `x` is nan at i = 2"):
         list(run.stream(i, check_finite=True, I=9, B=3))
     assert module(run).parts < 9
+
+
+@pytest.mark.parametrize("every", [None, 2])
+def test_a_claim_is_checked_at_the_record_that_it_belongs_to(
+    every: int | None, simulate: Simulate
+) -> None:
+    i, b = ot.dims("i b")
+    x, table = ot.recurrent("x", over=(i, b)), ot.input("table", (5,))
+    x[0, b] = 1.0
+    x[i + 1, b] = x * 0.5 + table.take(ot.input("place", dtype="int32", over=i), axis=0)
+    simulate()
+    run = ot.Program(x=x, mean=x[i, :].mean()).compile(target="cuda", checks="values")
+    given = {"table": np.ones(5, np.float32), "place": [0, 1, 2, 9, 1, 1], "B": 3}
+    records = run.stream(i, every=every, **given)
+    assert [next(records).i for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(DomainError, match="`table` is taken at position 9 at i = 3"):
+        next(records)
+
+
+FILE = """
+import ostinato as ot
+from tests.cuda.programs import network
+
+
+def main() -> ot.Experiment:
+    arguments = {"B": 35, "I": 6}
+    return ot.Experiment(
+        program=network()[0], over="i", arguments=arguments, steps_per_record=35, metric="loss"
+    )
+"""
+
+
+def rows(directory: Path) -> list[list[str]]:
+    """The rows of a run but for what it took of the time of day."""
+    header, *found = ((directory / "metrics.csv").read_text()).splitlines()
+    gone = header.split(",").index("wall_s")
+    return [[x for k, x in enumerate(row.split(",")) if k != gone] for row in found]
+
+
+def test_the_command_line_goes_on_with_the_target_of_a_run(
+    simulate: Simulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulate()
+    (tmp_path / "it.py").write_text(FILE)
+    whole, half = tmp_path / "whole", tmp_path / "half"
+    usual = RunOptions(place=str(tmp_path / "it.py"), show_progress=False, checkpoint_every=2)
+    console, part = Console(quiet=True), SimulatedMemory.run
+
+    def interrupting(self: SimulatedMemory, given: Arguments) -> None:
+        part(self, given)
+        if self.module.parts == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    assert run_experiment(replace(usual, out=whole, target="cuda"), console) == 0
+    monkeypatch.setattr(SimulatedMemory, "run", interrupting)
+    assert run_experiment(replace(usual, out=half, target="cuda"), console) == INTERRUPTED
+    monkeypatch.setattr(SimulatedMemory, "run", part)
+    assert len(rows(half)) == 3
+    assert run_experiment(replace(usual, resume=half), console) == 0
+    assert rows(half) == rows(whole)
 
 
 def test_what_is_not_computed_in_one_loop_comes_late_and_has_no_states(simulate: Simulate) -> None:

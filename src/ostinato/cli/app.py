@@ -76,7 +76,9 @@ def run(
     ] = False,
     progress: Progress = True,
     tensorboard: TensorBoard = False,
-    target: Annotated[str, typer.Option(help="Where the kernels run.")] = "cpu",
+    target: Annotated[
+        str | None, typer.Option(help="Where the kernels run: cpu, or as a run that goes on.")
+    ] = None,
     certificate: Certificate = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Measure where the time goes; also as a trace.")

@@ -49,6 +49,11 @@ class Resumed:
         return tuple(f"{name}={value}" for name, value in found.items())
 
     @property
+    def target(self) -> str:
+        """Where the kernels of the run ran."""
+        return str(self.config.get("target", "cpu"))
+
+    @property
     def every(self) -> int:
         """After how many records the run kept a checkpoint."""
         return int(self.config.get("checkpoint_every", 0))

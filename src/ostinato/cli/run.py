@@ -54,7 +54,7 @@ class RunOptions:
     check_finite: bool = False
     show_progress: bool = True
     tensorboard: bool = False
-    target: str = "cpu"
+    target: str | None = None  # default: that of the run that goes on, or "cpu"
     certificate: Path | None = None
     profile: bool = False
     labels: tuple[str, ...] = ()  # of the settings that trainings differ in, for the curve
@@ -125,17 +125,14 @@ def compile_and_keep(
     options: RunOptions, experiment: Experiment, directory: Path, console: Console
 ) -> Compiled:
     """Compile the program, write its kernels to the run directory, and say how long it took."""
-    started = time.perf_counter()
+    started, target = time.perf_counter(), chosen_target(options)
     with console.status("compiling"):
-        compiled = experiment.program.compile(
-            target=options.target, certificate=options.certificate
-        )
+        compiled = experiment.program.compile(target=target, certificate=options.certificate)
     taken_s = time.perf_counter() - started
     explained = compiled.explain()
     (path,) = write_kernels(directory, {"program": explained.source})
     console.print(
-        f"compiled for {options.target} in {taken_s:.2f} s ({phases(explained.cost, taken_s)}) "
-        f"-> {path}",
+        f"compiled for {target} in {taken_s:.2f} s ({phases(explained.cost, taken_s)}) -> {path}",
         highlight=False,
         soft_wrap=True,
     )
@@ -187,7 +184,7 @@ def configuration(options: RunOptions, experiment: Experiment) -> Mapping[str, o
         **({} if options.trained is None else {"trained": dict(options.trained)}),
         "settings": dict(setting.split("=", 1) for setting in options.settings),
         "seed": chosen_seed(options, experiment),
-        "target": options.target,
+        "target": chosen_target(options),
         "check_finite": options.check_finite,
         "checkpoint_every": options.checkpoint_every,
         "arguments": dict(experiment.arguments),
@@ -214,6 +211,10 @@ def chosen_seed(options: RunOptions, experiment: Experiment) -> int:
     return experiment.seed if options.seed is None else options.seed
 
 
+def chosen_target(options: RunOptions) -> str:
+    return options.target or "cpu"
+
+
 def begun(options: RunOptions) -> tuple[Resumed | None, RunOptions]:
     """Return the run that goes on, and the options with what it was given at its start.
 
@@ -228,6 +229,7 @@ def begun(options: RunOptions) -> tuple[Resumed | None, RunOptions]:
         settings=options.settings or before.settings,
         seed=before.state.seed if options.seed is None else options.seed,
         checkpoint_every=options.checkpoint_every or before.every,
+        target=options.target or before.target,
     )
 
 

@@ -42,8 +42,8 @@ class RunProfile:
 
     - ``total_ns``: from the call to the results, of which every worker spends all;
     - ``operations``: its parts, which add up to it, longest first. ``waiting`` is for other workers
-      at barriers, ``starting`` until threads begin and after they end; ``arguments`` and
-      ``results`` are Python's copies;
+      at barriers, or of a device for its host, ``starting`` until threads begin and after they end;
+      ``arguments`` and ``results`` are Python's copies;
     - ``lines``: the same by lines of the program; ``kernels``: records with measured times;
     - ``note``: how the run differed from others, if it did.
     """

@@ -73,7 +73,7 @@ class PhaseLog(RunLog):
 def kernels_of_phases(source: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
     r"""The numbers of the kernels that each phase of a module calls.
 
-    >>> text = "def phase_0(at):\\n    k1(at)\\n    k0(at)\\n    k1(at)"
+    >>> text = "def phase_0(at):\n    k1(at)\n    k0(at)\n    k1(at)"
     >>> kernels_of_phases(text, ["k0", "k1"])
     {'phase_0': (1, 0)}
     """
