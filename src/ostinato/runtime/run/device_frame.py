@@ -6,7 +6,7 @@ and states; the rest of it is never touched, and takes no memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,13 +46,13 @@ class DeviceFrame(Frame):
             for first, end in stretches(part, self._address):
                 self.memory.put(first, self.arena[first:end])
 
+    def fetch_arguments(self) -> None:
+        self.fetch(each.entrance.view for each in self.arguments)
+
     def offload(self, parts: Iterable[Array]) -> None:
         """Copy parts of the arena from the device; what lies between is of the same tensor."""
         for part in parts:
-            found = [*stretches(part, self._address)]
-            if len(found) > MANY:
-                found = [(found[0][0], found[-1][1])]
-            for first, end in found:
+            for first, end in together([*stretches(part, self._address)]):
                 self.memory.take(first, self.arena[first:end])
 
 
@@ -74,6 +74,17 @@ def stretches(part: Array, origin: int) -> Iterator[tuple[int, int]]:
         piece = _piece(part, at)
         first = piece.ctypes.data - origin
         yield first, first + piece.nbytes
+
+
+def together(found: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Stretches of one tensor, or if they are many a single one with all between them.
+
+    >>> together([(2, 4), (10, 12)])
+    [(2, 4), (10, 12)]
+    >>> together([(8 * k, 8 * k + 2) for k in range(100)])
+    [(0, 794)]
+    """
+    return found if len(found) <= MANY else [(found[0][0], found[-1][1])]
 
 
 def _piece(part: Array, at: tuple[int, ...]) -> Array:

@@ -76,7 +76,7 @@ class Execution:
         for each in frame.arguments:
             if each.field.tensor not in self.direct:
                 each.entrance.put(bound.inputs[each.field.name])
-        frame.fetch(each.entrance.view for each in frame.arguments)
+        frame.fetch_arguments()
         if frame.transfers is not None:
             frame.transfers.rest()
         interface = program.artifact.interface

@@ -171,6 +171,9 @@ class Frame:
     def fetch(self, parts: Iterable[Array]) -> None:
         """Bring parts of the arena to the memory of the workers, if that is another one."""
 
+    def fetch_arguments(self) -> None:
+        """Bring all arguments there."""
+
     def offload(self, parts: Iterable[Array]) -> None:
         """Bring what workers left to parts of the arena, if they have another memory."""
 
