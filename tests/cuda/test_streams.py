@@ -1,5 +1,6 @@
 """A device leaves a loop and enters it again: records, states and profiles, by simulation."""
 
+import json
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -295,7 +296,7 @@ def test_what_is_not_computed_in_one_loop_comes_late_and_has_no_states(simulate:
 @FORMS
 @pytest.mark.parametrize("name", ["network", "windows"])
 def test_a_profile_says_what_each_phase_took(
-    name: str, can_cooperate: bool, simulate: Simulate
+    name: str, can_cooperate: bool, simulate: Simulate, tmp_path: Path
 ) -> None:
     simulate(can_cooperate)
     run, (_, _, given) = compiled(name), case(name)
@@ -306,6 +307,11 @@ def test_a_profile_says_what_each_phase_took(
     }
     assert found.data()["note"] == found.note
     assert any(record.measured_ns for record in run.explain().records)
+    found.to_perfetto(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    names = {event["name"] for event in trace["traceEvents"] if event.get("tid") == 1}
+    assert any(name.startswith(found.kernels[0].name) for name in names)
+    assert trace["otherData"]["note"] == found.note
 
 
 def test_a_stream_can_be_measured(simulate: Simulate) -> None:

@@ -124,7 +124,7 @@ class RunProfile:
         made = {
             "traceEvents": trace_events(self.tracks, named, self.phases),
             "displayTimeUnit": "ns",
-            "otherData": {"cut": any(track.cut for track in self.tracks)},
+            "otherData": {"cut": any(track.cut for track in self.tracks), "note": self.note},
         }
         write(path, json.dumps(made), "the trace")
 
