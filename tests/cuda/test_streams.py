@@ -1,6 +1,7 @@
 """A device leaves a loop and enters it again: records, states and profiles, by simulation."""
 
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,7 +24,7 @@ from ostinato.pdg.errors import (
 )
 from ostinato.runtime.run import paused_stream
 from ostinato.runtime.run.device import Arguments
-from tests.cuda.programs import recurrence
+from tests.cuda.programs import orders_of_many, recurrence
 from tests.cuda.simulated import SimulatedMemory, SimulatedModule
 from tests.cuda.streamed import (
     SMALL,
@@ -312,6 +313,16 @@ def test_a_profile_says_what_each_phase_took(
     names = {event["name"] for event in trace["traceEvents"] if event.get("tid") == 1}
     assert any(name.startswith(found.kernels[0].name) for name in names)
     assert trace["otherData"]["note"] == found.note
+
+
+def test_a_profile_names_what_all_blocks_do_in_other_runs(simulate: Simulate) -> None:
+    program, given = orders_of_many()
+    simulate(threads=64)
+    found = program.compile(target="cuda", threads=2, exact=True).profile(**given)
+    (told,) = re.findall(
+        r"predicted\. ([k0-9, ]+): one block runs what all blocks may run", found.note
+    )
+    assert set(told.split(", ")) < {each.name for each in found.kernels}
 
 
 def test_a_stream_can_be_measured(simulate: Simulate) -> None:

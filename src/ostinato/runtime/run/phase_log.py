@@ -37,6 +37,11 @@ class PhaseLog(RunLog):
 
     def __post_init__(self) -> None:
         self.waits, self.note = ((),), APART
+        slow = [each.name for each in self.records if f"def {each.name}_of_grid(" in self.source]
+        if slow:
+            self.note += (
+                f" {', '.join(slow)}: one block runs what all blocks may run in other runs."
+            )
         self.taken, self.calls = [0] * len(self.records), [0] * len(self.records)
         self.phases = kernels_of_phases(self.source, [each.name for each in self.records])
         self.now("begin")
