@@ -37,11 +37,10 @@ class PhaseLog(RunLog):
 
     def __post_init__(self) -> None:
         self.waits, self.note = ((),), APART
-        slow = [each.name for each in self.records if f"def {each.name}_of_grid(" in self.source]
-        if slow:
-            self.note += (
-                f" {', '.join(slow)}: one block runs what all blocks may run in other runs."
-            )
+        named = (each.name for each in self.records)
+        alone = [name for name in named if f"def {name}_of_grid(" in self.source]
+        if alone:
+            self.note += f" One block runs what all may run otherwise: {', '.join(alone)}."
         self.taken, self.calls = [0] * len(self.records), [0] * len(self.records)
         self.phases = kernels_of_phases(self.source, [each.name for each in self.records])
         self.now("begin")
