@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ostinato.runtime.run.device import Arguments, Bytes, Note, form
+from ostinato.runtime.run.device import Arguments, Bytes, Note, Wait, form
 from tests.cuda.simulator import Grid, simulated
 
 
@@ -20,22 +20,35 @@ class SimulatedMemory:
     def __init__(self, module: SimulatedModule, size_bytes: int) -> None:
         self.module = module
         self.arena = np.full(-(-size_bytes // 8) * 8, 0xFF, np.uint8)  # NaN, and -1
+        self.is_idle = True
 
     @property
     def size_bytes(self) -> int:
         return self.arena.size
 
     def put(self, first: int, body: Bytes) -> None:
+        assert self.is_idle, "a copy would wait for the end of a run"
         self.module.put_bytes += body.size
         self.arena[first : first + body.size] = body
 
     def take(self, first: int, out: Bytes) -> None:
+        assert self.is_idle, "a copy would wait for the end of a run"
         self.module.taken_bytes += out.size
         out[:] = self.arena[first : first + out.size]
 
-    def run(self, given: Arguments) -> None:
+    def run(self, given: Arguments) -> Wait:
+        """Begin a run, of which nothing is done before somebody waits for it."""
         self.module.parts += 1
-        self.module.grid(self.module.is_cooperative).run(self.arena, *given)
+        self.is_idle = False
+        words = given.control.copy()
+
+        def wait() -> None:
+            grid = self.module.grid(self.module.is_cooperative)
+            grid.run(self.arena, *given._replace(control=words))
+            given.control[:] = words
+            self.is_idle = True
+
+        return wait
 
     def run_apart(self, given: Arguments, note: Note) -> None:
         def noted(name: str, launch: Callable[[], None]) -> None:

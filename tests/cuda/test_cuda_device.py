@@ -67,11 +67,15 @@ def test_a_cooperative_run_is_one_launch_whose_words_come_back(
 ) -> None:
     of, arguments = module(monkeypatch), given()
     memory, out = of.memory(16), np.zeros(4, np.uint8)
-    memory.run(arguments)
+    wait = memory.run(arguments)
+    assert arguments.control.tolist() == [0, 0, 0]
+    wait()
     memory.take(4, out)
     assert out.view(np.float32).tolist() == [7.0]
     assert arguments.control.tolist() == [0, 5, 0]
-    assert kernel(of, "main").launches == [(2, 64)]
+    memory.run(arguments)
+    assert kernel(of, "main").launches == [(2, 64)] * 2
+    assert len(kernel(of, "main").compiled) == 1
 
 
 def test_phases_are_launched_for_their_items_and_noted_in_order(

@@ -23,7 +23,7 @@ from ostinato.pdg.errors import (
     OptionError,
 )
 from ostinato.runtime.run import paused_stream
-from ostinato.runtime.run.device import Arguments
+from ostinato.runtime.run.device import Arguments, Wait
 from tests.cuda.programs import orders_of_many, recurrence
 from tests.cuda.simulated import SimulatedMemory, SimulatedModule
 from tests.cuda.streamed import (
@@ -120,9 +120,9 @@ def test_records_arrive_while_the_run_goes_on(simulate: Simulate) -> None:
     records = opened(run, "network")
     assert module(run).parts == 1
     assert [bits(next(records)) for _ in range(3)] == expected("network")[:3]
-    assert module(run).parts == 3
+    assert module(run).parts == 4  # the device goes on while records are read
     records.close()
-    assert module(run).parts == 3
+    assert module(run).parts == 4
     assert list(records) == []
 
 
@@ -192,10 +192,12 @@ def test_two_streams_of_a_program_do_not_mix(simulate: Simulate) -> None:
 def second_part_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     run = SimulatedMemory.run
 
-    def failing(self: SimulatedMemory, given: Arguments) -> None:
-        if self.module.parts:
-            raise OptionError("the device failed", "Report it.")
-        run(self, given)
+    def failing(self: SimulatedMemory, given: Arguments) -> Wait:
+        wait = run(self, given)
+        return fail if self.module.parts == 2 else wait
+
+    def fail() -> None:
+        raise OptionError("the device failed", "Report it.")
 
     monkeypatch.setattr(SimulatedMemory, "run", failing)
     yield
@@ -269,10 +271,10 @@ def test_the_command_line_goes_on_with_the_target_of_a_run(
     usual = RunOptions(place=str(tmp_path / "it.py"), show_progress=False, checkpoint_every=2)
     console, part = Console(quiet=True), SimulatedMemory.run
 
-    def interrupting(self: SimulatedMemory, given: Arguments) -> None:
-        part(self, given)
+    def interrupting(self: SimulatedMemory, given: Arguments) -> Wait:
         if self.module.parts == 3:
             signal.raise_signal(signal.SIGINT)
+        return part(self, given)
 
     assert run_experiment(replace(usual, out=whole, target="cuda"), console) == 0
     monkeypatch.setattr(SimulatedMemory, "run", interrupting)

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ostinato.pdg.errors import MemoryLimitError, OptionError, OstinatoError
 from ostinato.runtime.machine_code.source_module import FILE
-from ostinato.runtime.run.device import Arguments, Bytes, Device, Note, form
+from ostinato.runtime.run.device import Arguments, Bytes, Device, Note, Wait, form
 
 OLDEST = (7, 0)  # of the devices whose threads meet at barriers of their own
 WORD = 8  # bytes: the arena is as long as a whole number of them
@@ -85,6 +85,13 @@ class CudaDevice:
         return CudaModule(self, source, directory)
 
 
+class Taken(NamedTuple):
+    """Arrays on the device that a kernel takes besides the arena."""
+
+    table: Any
+    words: Any
+
+
 class CudaMemory:
     """An allocation on the device, as the arena of runs one after the other."""
 
@@ -111,16 +118,22 @@ class CudaMemory:
         with reported(self.size_bytes):
             self.whole[first : first + out.size].copy_to_host(out)
 
-    def run(self, given: Arguments) -> None:
-        """Run the driver to its end.
+    def run(self, given: Arguments) -> Wait:
+        """Begin to run the driver, or run it if the host decides what is next.
 
         Errors: MemoryLimitError, OptionError for what the device or its driver report.
         """
         with reported(self.size_bytes), self.module.taken:
-            if self.module.is_cooperative:
-                self.module.together(self.views, given)
-            else:
+            if not self.module.is_cooperative:
                 self.module.apart(self.views, given, self.module.launch)
+                return lambda: None
+            taken = self.module.together(self.views, given)  # they stay until the kernel has ended
+
+        def wait() -> None:
+            with reported(self.size_bytes):
+                taken.words.copy_to_host(given.control)
+
+        return wait
 
     def run_apart(self, given: Arguments, note: Note) -> None:
         """Run the driver with a launch for each phase, by the clock of the host.
@@ -226,22 +239,27 @@ class CudaModule:
                 taken.append(time.perf_counter_ns() - begun)
         return min(taken)
 
-    def together(self, views: Any, given: Arguments) -> None:
-        """One cooperative launch of no more blocks than are resident."""
-        table, words = self.cuda.to_device(given.table), self.cuda.to_device(given.control)
+    def together(self, views: Any, given: Arguments) -> Taken:
+        """One cooperative launch of no more blocks than are resident; it goes on meanwhile."""
+        taken = Taken(self.cuda.to_device(given.table), self.cuda.to_device(given.control))
         integers = [np.int64(n) for n in (given.stride, given.seed, *given.extents)]
-        args = (views, table, words, *integers)
+        args = (views, *taken, *integers)
         main = self.scope["main"]
+        if (main.py_func.__name__, given.blocks) not in self.launchers:
+            self.require_resident(main, args, given.blocks)
+        self.launch(main, given.blocks, args)
+        return taken
+
+    def require_resident(self, kernel: Any, args: Sequence[Any], blocks: int) -> None:
+        """Raise OptionError if the device does not run so many blocks at once."""
         threads, shared = self.scope["THREADS"], self.scope["SHARED"]
-        compiled = self.compiled(main, args)
+        compiled = self.compiled(kernel, args)
         compiled.cooperative = True  # Numba sees only that of kernels with barriers of its own
         most = int(compiled.max_cooperative_grid_blocks(threads, shared))
-        if most < given.blocks:
-            asked = f"{given.blocks} are asked"
+        if most < blocks:
+            asked = f"{blocks} are asked"
             fact = f"the device runs {most} blocks of this kernel at once, and {asked}"
             raise OptionError(fact, f"Compile with threads={max(1, most)}.")
-        self.launch(main, given.blocks, args)
-        words.copy_to_host(given.control)  # when the kernel has ended
 
     def apart(self, views: Any, given: Arguments, launch: Launch) -> None:
         """A launch for each phase; the host decides which one is next."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 Bytes = npt.NDArray[np.uint8]
+Wait = Callable[[], None]
 Note = Callable[[str, int, int], None]  # a phase, and the nanoseconds at its start and its end
 
 
@@ -38,8 +39,8 @@ class Memory(Protocol):
         """Copy bytes from the device."""
         ...
 
-    def run(self, given: Arguments) -> None:
-        """Run the driver to its end."""
+    def run(self, given: Arguments) -> Wait:
+        """Begin to run the driver, and return what waits for its end and reads the words."""
         ...
 
     def run_apart(self, given: Arguments, note: Note) -> None:

@@ -1,8 +1,8 @@
 """Running a compiled program on a device: its arena is one allocation there.
 
 What a run takes is copied to the device, and what is read of it from there, as bytes of an arena
-of the same layout. The one driver of a device runs in parts, of which each is waited for: records
-come, and the host stops a run, at the end of a part.
+of the same layout. The one driver of a device runs in parts: at the end of one records come, and
+the host may stop the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ostinato.runtime.machine_code.source_module import Loaded
 from ostinato.runtime.run import cuda_device
 from ostinato.runtime.run.arrays import stored_bytes
 from ostinato.runtime.run.artifact import Artifact, Layout
-from ostinato.runtime.run.device import Arguments
+from ostinato.runtime.run.device import Arguments, Wait
 from ostinato.runtime.run.device_frame import DeviceFrame
 from ostinato.runtime.run.execution import Execution
 from ostinato.runtime.run.executor import Executable
@@ -36,16 +36,28 @@ if TYPE_CHECKING:
     from ostinato.runtime.run.timing import RunLog
 
 
-class Ended:
-    """The work of a run, or of a part of it, that was waited for."""
+class Launched:
+    """The work of a run, or of a part of it, on a device: it is over when it was waited for."""
+
+    def __init__(self, run: Execution, wait: Wait) -> None:
+        self._run, self._wait = run, wait
+        self._is_over = False
 
     def wait(self, seconds: float = math.inf) -> None:
-        """Return at once."""
-
-    def is_late(self) -> bool:
-        return False
+        """Wait for the end, whatever it takes. After a failure its steps are not done."""
+        if self._is_over:
+            return
+        self._is_over = True
+        try:
+            self._wait()
+        except BaseException as failure:
+            self._run.calls.failure = failure
+            raise
 
     def is_running(self) -> bool:
+        return not self._is_over
+
+    def is_late(self) -> bool:
         return False
 
 
@@ -76,25 +88,20 @@ class DeviceExecutable(Executable):
         """The number of blocks: never more than tiles, nor than run at once."""
         return min(super().workers(extents), self.module.blocks)
 
-    def begin(self, run: Execution, is_awaited: bool) -> Ended:
+    def begin(self, run: Execution, is_awaited: bool) -> Launched:
         return self.go_on(run)
 
-    def go_on(self, run: Execution) -> Ended:
-        """Run what the words of a frame say, to its end."""
+    def go_on(self, run: Execution) -> Launched:
+        """Begin to run what the words of a frame say; with a log, to its end."""
         frame = run.frame
         assert isinstance(frame, DeviceFrame), "a device has memory of its own"
         sizes = frame.layout.local_stride, run.seed, run.count, run.extents
         given = Arguments(frame.table, frame.control, *sizes)
-        try:
-            if run.log is None:
-                frame.memory.run(given)
-            else:
-                assert isinstance(run.log, PhaseLog), "nobody else notes phases"
-                frame.memory.run_apart(given, run.log.note_phase)
-        except BaseException as failure:
-            run.calls.failure = failure  # its steps are not done, and its memory has no state
-            raise
-        return Ended()
+        if run.log is None:
+            return Launched(run, frame.memory.run(given))
+        assert isinstance(run.log, PhaseLog), "nobody else notes phases"
+        frame.memory.run_apart(given, run.log.note_phase)
+        return Launched(run, lambda: None)
 
     def framed(
         self,

@@ -61,6 +61,7 @@ class PausedExecution(Execution):
         program.require_limit(bound, records)
         self._pausing, self._state, self.goal, self._pace = program.pausing, state, goal, pace
         self._limit, self._count = 0, bound.extents[state.over.upper()]
+        self._begun = 0.0
         super().__init__(program, bound, program.frame(bound.extents, records), log)
 
     def _started(self, is_awaited: bool) -> Running:
@@ -71,6 +72,20 @@ class PausedExecution(Execution):
         self._ready(state.step)
         self._pausing.keeper.put(self.frame, state.arrays, state.step)
         return self._part(words.from_loop, state.step)
+
+    def reach_limit(self) -> None:
+        """Wait for the end of a part that is as long as the pace says.
+
+        Errors: those of the run.
+        """
+        if self._pace is not None and self.workers.is_running():
+            self.wait()
+            self._pace.note(time.perf_counter() - self._begun)
+
+    def may_go_on(self) -> bool:
+        """Whether records that were brought stay when the next part begins, and no state is due."""
+        is_left = bool(self._limit) and self.done() == self._limit != self.goal
+        return self._pace is not None and is_left and not self.frame.records
 
     def is_paused(self, step: int) -> bool:
         """Whether the loop has been left after so many steps, so that memory has their state."""
@@ -122,11 +137,8 @@ class PausedExecution(Execution):
         control[words.part], control[words.start] = part, start
         control[words.limit] = self._limit
         control[self._words.done] = start
-        begun = time.perf_counter()
-        made = self.program.go_on(self)
-        if self._pace is not None and part != words.before:
-            self._pace.note(time.perf_counter() - begun)
-        return made
+        self._begun = time.perf_counter()
+        return self.program.go_on(self)
 
 
 class PausedStream(Stream):
@@ -195,7 +207,15 @@ class PausedStream(Stream):
             if step == execution.goal and self._left.step != step:
                 self._left = execution.state(step, self._left)
             execution.proceed(self._next_pause() if step < self._count else 0)
+        if execution.done() <= step:
+            execution.reach_limit()
         return super()._await(execution, step)
+
+    def _brought(self, execution: Execution) -> None:
+        """Let a device go on while Python reads records, where it may."""
+        assert isinstance(execution, PausedExecution), "a stream of states runs in parts"
+        if execution.may_go_on():
+            execution.proceed(execution.goal)
 
     def _leaving(self, execution: Execution) -> None:
         """Keep the state before the memory is given back, if it is that after the last record."""

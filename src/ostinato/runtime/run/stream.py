@@ -64,6 +64,9 @@ class Stream:
     def _leaving(self, execution: Execution) -> None:
         """What is done after the end of a run, before its memory is given back."""
 
+    def _brought(self, execution: Execution) -> None:
+        """What is done when the arena holds all records of finished steps."""
+
     @property
     def late_note(self) -> str:
         """A sentence if the records come after the run only, else ""."""
@@ -94,6 +97,7 @@ class Stream:
             if step >= self._ready:
                 self._ready = self._await(execution, step)
                 execution.offload(self._read, step, self._ready)
+                self._brought(execution)
             if step >= self._ready:
                 raise StopIteration
             self._step += 1
