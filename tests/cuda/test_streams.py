@@ -19,6 +19,7 @@ from ostinato.pdg.errors import (
     ArgumentError,
     CheckpointError,
     DomainError,
+    MemoryLimitError,
     NonFiniteError,
     OptionError,
 )
@@ -147,6 +148,18 @@ def test_a_stream_has_room_for_some_records_only(simulate: Simulate) -> None:
         assert found == expected("windows")
     sizes = {"B": 5, "T": 11}
     assert run.executable.layout(sizes, 1).total_bytes < run.executable.layout(sizes).total_bytes
+
+
+def test_a_long_stream_needs_memory_of_the_host_for_some_records_only(
+    simulate: Simulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulate()
+    run, long = compiled("windows"), 100_000
+    monkeypatch.setattr("ostinato.pdg.limits.physical_bytes", lambda: 100_000)
+    with pytest.raises(MemoryLimitError, match="the run at"):
+        run(B=5, T=long)
+    with opened(run, "windows", T=long, keep=3) as records:
+        assert [bits(next(records)) for _ in range(5)] == expected("windows")[:5]
 
 
 def test_states_do_not_depend_on_what_is_kept(simulate: Simulate) -> None:

@@ -127,7 +127,9 @@ class DeviceExecutable(Executable):
             raise too_large(layout.total_bytes, extents, f"{self.device.name} has {room:,}")
         interface = self.artifact.interface
         fields = (*interface.inputs, *interface.outputs)
-        require_memory(sum(stored_bytes(each, extents) for each in fields), extents)
+        few = {name: steps * step_bytes for name, steps, step_bytes, _ in layout.windows}
+        needed = (few.get(each.tensor) or stored_bytes(each, extents) for each in fields)
+        require_memory(sum(needed), extents)
 
     def log(self, extents: Mapping[str, int]) -> RunLog:
         """An empty log for one run, whose phases are launched one by one; the first compiles them.
