@@ -1,5 +1,6 @@
 """A device leaves a loop and enters it again: records, states and profiles, by simulation."""
 
+import io
 import json
 import re
 import signal
@@ -328,6 +329,17 @@ def test_a_profile_says_what_each_phase_took(
     names = {event["name"] for event in trace["traceEvents"] if event.get("tid") == 1}
     assert any(name.startswith(found.kernels[0].name) for name in names)
     assert trace["otherData"]["note"] == found.note
+
+
+def test_the_command_line_says_what_a_profile_is_of(simulate: Simulate, tmp_path: Path) -> None:
+    simulate()
+    (tmp_path / "it.py").write_text(FILE)
+    said, place = io.StringIO(), str(tmp_path / "it.py")
+    options = RunOptions(place=place, show_progress=False, target="cuda", profile=True)
+    assert run_experiment(replace(options, out=tmp_path / "run"), Console(file=said)) == 0
+    assert "Each phase was launched by itself and waited for" in said.getvalue()
+    kept = json.loads((tmp_path / "run" / "profile.json").read_text())
+    assert "launched by itself" in kept["note"]
 
 
 def test_a_profile_names_what_all_blocks_do_in_other_runs(simulate: Simulate) -> None:

@@ -28,6 +28,8 @@ def keep_profile(found: RunProfile, directory: Path, console: Console) -> None:
     if any(each.place for each in found.lines):
         console.print(_lines(found))
     console.print(_kernels(found))
+    if found.note:
+        console.print(found.note, highlight=False, soft_wrap=True, markup=False)
     for path, what in ((picture, "bars"), (trace, "for https://ui.perfetto.dev")):
         console.print(f"{path} ({what})", highlight=False, soft_wrap=True, markup=False)
 
