@@ -227,6 +227,28 @@ def test_a_device_that_fails_ends_a_stream_with_its_error(simulate: Simulate) ->
     assert list(records) == []
 
 
+def test_a_state_is_never_that_of_a_part_that_failed(
+    simulate: Simulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulate(can_cooperate=False)
+    run, part = compiled("windows"), SimulatedMemory.run
+
+    def failing(self: SimulatedMemory, given: Arguments) -> Wait:
+        wait = part(self, given)
+        if self.module.parts == 2:
+            self.arena[:] = 0
+            raise OptionError("the device failed", "Report it.")
+        return wait
+
+    monkeypatch.setattr(SimulatedMemory, "run", failing)
+    records = opened(run, "windows", every=4, keep=1)
+    next(records)
+    with pytest.raises(OptionError, match="the device failed"):
+        next(records)
+    assert records.state.step == 1
+    assert_resumed(run, "windows", {1: records.state})
+
+
 def test_the_first_bad_record_ends_a_stream(simulate: Simulate) -> None:
     i, b = ot.dims("i b")
     x = ot.recurrent("x", over=(i, b))

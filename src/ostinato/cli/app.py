@@ -76,9 +76,7 @@ def run(
     ] = False,
     progress: Progress = True,
     tensorboard: TensorBoard = False,
-    target: Annotated[
-        str | None, typer.Option(help="Where the kernels run: cpu, or as a run that goes on.")
-    ] = None,
+    target: Annotated[str | None, typer.Option(help="Where the kernels run: cpu or cuda.")] = None,
     certificate: Certificate = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Measure where the time goes; also as a trace.")

@@ -159,8 +159,8 @@ class Compiled:
         executable = self._at(bound)
         how = bool(check_finite), self._beside.lengths
         records = executable.records(bound.extents, dim, _kept(keep, where))
-        is_left = executable.leaves_for_records and is_live(executable.artifact, dim)
-        if not steps and given is None and records is None and not is_left:
+        is_whole = records is None and not executable.is_left(dim)
+        if not steps and given is None and is_whole:
             return _announced(Stream(executable, dim, bound, *how))
         try:
             state = self._begun(dim, bound, steps, given)
@@ -231,7 +231,7 @@ class Compiled:
         executable = self._at(bound)
         dim, log = over if isinstance(over, str) else over.name, executable.log(bound.extents)
         how = bool(check_finite), self._beside.lengths
-        if executable.leaves_for_records and is_live(executable.artifact, dim):
+        if executable.is_left(dim):
             state = self._begun(dim, bound, 0, None)
             stream: Stream = PausedStream(executable, bound, state, 0, *how, log=log)
         else:

@@ -8,7 +8,8 @@ the host may stop the run.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,16 @@ if TYPE_CHECKING:
     from ostinato.runtime.run.timing import RunLog
 
 
+@contextmanager
+def fails_with(run: Execution) -> Generator[None]:
+    """Note what is raised: then no step of a run is done, and its memory has no state."""
+    try:
+        yield
+    except BaseException as failure:
+        run.calls.failure = failure
+        raise
+
+
 class Launched:
     """The work of a run, or of a part of it, on a device: it is over when it was waited for."""
 
@@ -44,15 +55,11 @@ class Launched:
         self._is_over = False
 
     def wait(self, seconds: float = math.inf) -> None:
-        """Wait for the end, whatever it takes. After a failure its steps are not done."""
-        if self._is_over:
-            return
-        self._is_over = True
-        try:
-            self._wait()
-        except BaseException as failure:
-            self._run.calls.failure = failure
-            raise
+        """Wait for the end, whatever it takes."""
+        if not self._is_over:
+            self._is_over = True
+            with fails_with(self._run):
+                self._wait()
 
     def is_running(self) -> bool:
         return not self._is_over
@@ -97,10 +104,11 @@ class DeviceExecutable(Executable):
         assert isinstance(frame, DeviceFrame), "a device has memory of its own"
         sizes = frame.layout.local_stride, run.seed, run.count, run.extents
         given = Arguments(frame.table, frame.control, *sizes)
-        if run.log is None:
-            return Launched(run, frame.memory.run(given))
-        assert isinstance(run.log, PhaseLog), "nobody else notes phases"
-        frame.memory.run_apart(given, run.log.note_phase)
+        with fails_with(run):
+            if run.log is None:
+                return Launched(run, frame.memory.run(given))
+            assert isinstance(run.log, PhaseLog), "nobody else notes phases"
+            frame.memory.run_apart(given, run.log.note_phase)
         return Launched(run, lambda: None)
 
     def framed(

@@ -134,6 +134,10 @@ class Executable:
         self.require_limit(bound)
         return Execution(self, bound, self.frame(bound.extents), log, is_awaited)
 
+    def is_left(self, dim: str) -> bool:
+        """Whether the loop over a dim is left for its records."""
+        return self.leaves_for_records and is_live(self.artifact, dim)
+
     def begin(self, run: Execution, is_awaited: bool) -> Running:
         """Start the workers of a run."""
         frame, log = run.frame, run.log

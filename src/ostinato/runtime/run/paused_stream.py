@@ -193,7 +193,7 @@ class PausedStream(Stream):
 
     def _begun(self) -> Execution:
         goal, program = self._next_pause(), self._program
-        pace = Pace() if program.leaves_for_records else None
+        pace = Pace() if program.is_left(self._dim) else None
         how = self._records, pace, self._log
         return PausedExecution(program, self._bound, self._left, goal, *how)
 
