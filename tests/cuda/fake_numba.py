@@ -18,6 +18,7 @@ class Arena(NamedTuple):
     uint8: DeviceArray
     bool: DeviceArray
     float32: DeviceArray
+    met: DeviceArray
 
 
 class DeviceArray:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ostinato.codegen.cuda.shares import BLOCK_THREADS
 from ostinato.codegen.loops.expression import ITEM_BYTES
 
 cuda: Any = importlib.import_module("numba.cuda")
@@ -29,7 +30,7 @@ ir: Any = importlib.import_module("llvmlite.ir")
 Arena = namedtuple("Arena", (*ITEM_BYTES, "met"))  # type: ignore[misc]  # the names of a table
 """The one block of memory, as an array of each type; and a word by which blocks meet."""
 
-kernel: Callable[..., Any] = cuda.jit
+kernel: Callable[..., Any] = cuda.jit(launch_bounds=BLOCK_THREADS)
 device: Callable[..., Any] = cuda.jit(device=True)
 
 
