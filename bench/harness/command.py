@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bench.harness import history
 from bench.harness.compared import compared
-from bench.harness.markdown import cells, findings, headings, replaced, section
+from bench.harness.markdown import cells, findings, headings, refused, replaced, section
 from bench.harness.measure import measure
 from bench.harness.peers import FOLDER
 from bench.harness.rows import Report, read, update, written
@@ -107,8 +108,10 @@ def show(suite: Suite, report: Report, console: Console) -> None:
     groups = list(compared(suite, report.rows))
     for group in groups:
         for each in group:
-            table.add_row(*cells(each))
+            table.add_row(*map(escape, cells(each)))
         table.add_section()
+    for each in report.refused:
+        table.add_row(*map(escape, refused(each)))
     console.print(table)
     for line in findings([each for group in groups for each in group]):
         console.print(line)
@@ -136,6 +139,10 @@ def compare(now: Path | None, console: Console, folder: Path = history.FOLDER) -
             mark = "worse" if change.is_regression else ""
             table.add_row(change.now.program, size, old, new, f"{change.factor:.2f}", mark)
         console.print(table)
+        for each in history.lost(before.report, report):
+            fine = False
+            size = ", ".join(f"{name} {value}" for name, value in each.size.items())
+            console.print(f"{each.program} ({size}) is refused now: {each.reason}", markup=False)
     return fine
 
 
@@ -157,9 +164,10 @@ def pairs(now: Path | None, folder: Path) -> list[tuple[str, history.Entry, Repo
                 found.append((suite, earlier, newest.report))
         return found
     report = read(now.read_text())
-    for suite in dict.fromkeys(row.suite for row in report.rows):
+    for suite in dict.fromkeys(each.suite for each in (*report.rows, *report.refused)):
         earlier = history.last(suite, report.machine, folder)
         if earlier is not None:
             rows = tuple(row for row in report.rows if row.suite == suite)
-            found.append((suite, earlier, Report(report.machine, rows)))
+            refused = tuple(each for each in report.refused if each.suite == suite)
+            found.append((suite, earlier, Report(report.machine, rows, refused)))
     return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bench.harness.machine import identity
-from bench.harness.rows import Report, Row, row_from
+from bench.harness.rows import Refusal, Report, Row, fields_of, report_from, run_of
 from bench.harness.suite import is_better_low
 
 ROOT = Path(__file__).parents[2]
@@ -56,11 +56,7 @@ class Change:
 def append(suite: str, report: Report, folder: Path = FOLDER) -> None:
     """Add a report to the suite's history."""
     folder.mkdir(exist_ok=True)
-    entry = {
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": dict(report.machine),
-        "rows": [asdict(row) for row in report.rows],
-    }
+    entry = {"when": datetime.now(UTC).isoformat(timespec="seconds"), **fields_of(report)}
     with (folder / f"{suite}.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(entry) + "\n")
 
@@ -94,6 +90,11 @@ def changes(before: Report, now: Report) -> list[Change]:
     return [Change(old[row.key], row) for row in ours]
 
 
+def lost(before: Report, now: Report) -> list[Refusal]:
+    """Return the programs of ostinato that gave rows before, and are refused now."""
+    ran = {run_of(row) for row in before.rows}
+    return [each for each in now.refused if each.system == "ostinato" and run_of(each) in ran]
+
+
 def _entry(fields: Mapping[str, Any]) -> Entry:
-    rows = tuple(row_from(row) for row in fields["rows"])
-    return Entry(fields["when"], Report(fields["machine"], rows))
+    return Entry(fields["when"], report_from(fields))

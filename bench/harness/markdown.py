@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench.harness.compared import OURS, Compared, compared
-from bench.harness.rows import Report
+from bench.harness.rows import Refusal, Report
 from bench.harness.suite import Suite, Target, is_better_low
 
 HEAD = ("program", "size", "system", "median (low .. high)", "ostinato is better by", "aimed at")
@@ -22,6 +22,7 @@ def section(suite: Suite, report: Report, command: str) -> str:
     """Return heading, words, table and verdicts of one suite."""
     groups = list(compared(suite, [row for row in report.rows if row.suite == suite.name]))
     rows = [cells(each) for group in groups for each in group]
+    rows += [refused(each) for each in report.refused if each.suite == suite.name]
     lines = [
         begin(suite.name),
         f"## {suite.name}: {suite.title}",
@@ -30,7 +31,7 @@ def section(suite: Suite, report: Report, command: str) -> str:
         "",
         f"Command: `{command}`. {origin(report.machine)}",
         "",
-        *table(headings(suite), rows),
+        *table(headings(suite), [tuple(c.replace("|", "\\|") for c in row) for row in rows]),
         "",
         *findings([each for group in groups for each in group]),
         end(suite.name),
@@ -66,6 +67,12 @@ def cells(each: Compared) -> tuple[str, ...]:
     better = "" if each.ratio is None else f"{each.ratio:.2f} x"
     aimed = "" if target is None else f"{bounds(each, target)}: {each.verdict}"
     return row.program, size, row.system, value, better, aimed
+
+
+def refused(each: Refusal) -> tuple[str, ...]:
+    """Return the texts of the line of a program that gave no row."""
+    size = ", ".join(f"{name} {value}" for name, value in each.size.items())
+    return each.program, size, each.system, f"refused: {each.reason}", "", ""
 
 
 def bounds(each: Compared, target: Target) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from bench.harness.machine import machine
 from bench.harness.neighbours import Neighbours
 from bench.harness.peers import FOLDER, Missing, Peer, find
-from bench.harness.rows import Report, Row
-from bench.harness.sampling import Spread, alternate, spread
+from bench.harness.rows import Refusal, Report, Row
+from bench.harness.sampling import Refused, Spread, alternate, spread
 from bench.harness.served import CORES, Sample, Served
 from bench.harness.suite import Case, Entry, Suite, is_better_low
 
@@ -27,7 +27,8 @@ def measure(
 ) -> Report:
     """Return the rows of the cases that have the wanted sizes.
 
-    A peer that is not installed is left out, which is said once.
+    A peer that is not installed is left out, which is said once. A program that fails is refused,
+    and the others go on.
     """
     cases = [case for case in suite.cases if case.has(wanted or {})]
     entries = [entry for case in cases for entry in case.entries]
@@ -42,12 +43,13 @@ def measure(
                 found[name] = peer
                 versions |= peer.versions
     described = machine(versions)
-    rows: list[Row] = []
+    made: list[Row | Refusal] = []
     for case in cases:
         say(f"{suite.name}: {case.program} {shown(case.size)}")
         budget_s = suite.budget_s / sum(len(each.beside) or 1 for each in cases)
-        rows.extend(measure_case(suite.name, case, rounds, found, budget_s))
-    return Report(described, tuple(rows))
+        made.extend(measure_case(suite.name, case, rounds, found, budget_s))
+    rows = tuple(each for each in made if isinstance(each, Row))
+    return Report(described, rows, tuple(each for each in made if isinstance(each, Refusal)))
 
 
 def shown(size: Mapping[str, object]) -> str:
@@ -60,7 +62,7 @@ def measure_case(
     rounds: int,
     peers: Mapping[str, Peer],
     budget_s: float = math.inf,
-) -> list[Row]:
+) -> list[Row | Refusal]:
     """Return the rows of one case, measured in processes that live as long as it.
 
     The budget is that of one measurement of all its programs.
@@ -89,7 +91,7 @@ def measure_beside(
     rounds: int,
     both: tuple[Mapping[str, Entry], Mapping[str, Served]],
     budget_s: float,
-) -> Iterator[Row]:
+) -> Iterator[Row | Refusal]:
     """Yield the worst samples of running programs beside neighbours, and what part they keep.
 
     The processors that they had are a median.
@@ -106,7 +108,11 @@ def measure_beside(
         kept: list[Row] = []
         for name, entry in entries.items():
             size = {**case.size, **place.size, **entry.size}
-            for unit, values in by_unit(samples[name], case.unit).items():
+            sampled = samples[name]
+            if isinstance(sampled, Refused):
+                yield Refusal(suite, case.program, entry.system, size, sampled.reason)
+                continue
+            for unit, values in by_unit(sampled, case.unit).items():
                 found = spread(values) if unit == CORES else worst(values, unit)
                 yield row_from(suite, case.program, entry.system, size, unit, found)
                 if unit != case.unit:
@@ -124,14 +130,19 @@ def worst(values: Sequence[float], unit: str) -> Spread:
     return replace(found, median=found.high if is_better_low(unit) else found.low)
 
 
-def rows_of(suite: str, case: Case, sampled: Iterable[tuple[Entry, Sequence[Sample]]]) -> list[Row]:
+def rows_of(
+    suite: str, case: Case, sampled: Iterable[tuple[Entry, Sequence[Sample] | Refused]]
+) -> list[Row | Refusal]:
     """Return a row for each program and unit, and for systems with several forms the best one."""
-    rows: list[Row] = []
+    rows: list[Row | Refusal] = []
     forms: dict[tuple[str, str], list[Row]] = {}
     for entry, samples in sampled:
         program = f"{case.program}/{entry.form}" if entry.form else case.program
+        size = {**case.size, **entry.size}
+        if isinstance(samples, Refused):
+            rows.append(Refusal(suite, program, entry.system, size, samples.reason))
+            continue
         for unit, values in by_unit(samples, case.unit).items():
-            size = {**case.size, **entry.size}
             row = row_from(suite, program, entry.system, size, unit, spread(values))
             rows.append(row)
             if entry.form:

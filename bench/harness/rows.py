@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,22 +29,45 @@ class Row:
     @property
     def key(self) -> tuple[object, ...]:
         """What is measured; two rows with one key are the same quantity measured twice."""
-        size = tuple(sorted((name, str(value)) for name, value in self.size.items()))
-        return self.suite, self.program, self.system, size, self.unit
+        return *run_of(self), self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One program that gave no row, and why."""
+
+    suite: str
+    program: str
+    system: str
+    size: Size
+    reason: str
+
+
+def run_of(each: Row | Refusal) -> tuple[object, ...]:
+    """What ran: a program of a system at a size."""
+    size = tuple(sorted((name, str(value)) for name, value in each.size.items()))
+    return each.suite, each.program, each.system, size
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Rows, and the machine that they were measured on."""
+    """Rows, the machine that they were measured on, and the programs that gave no row."""
 
     machine: Mapping[str, object]
     rows: tuple[Row, ...]
+    refused: tuple[Refusal, ...] = ()
 
 
 def written(report: Report) -> str:
     """Return the report as JSON text."""
-    rows = [asdict(row) for row in report.rows]
-    return json.dumps({"machine": dict(report.machine), "rows": rows}, indent=1) + "\n"
+    return json.dumps(fields_of(report), indent=1) + "\n"
+
+
+def fields_of(report: Report) -> dict[str, Any]:
+    """Return the report as JSON has it: `refused` is left out where there is nothing."""
+    fields = {"machine": dict(report.machine), "rows": [asdict(row) for row in report.rows]}
+    refused = {"refused": [asdict(each) for each in report.refused]} if report.refused else {}
+    return fields | refused
 
 
 def read(text: str) -> Report:
@@ -53,9 +76,16 @@ def read(text: str) -> Report:
     Errors: ValueError that names the field if the text is no report.
     """
     found: Any = json.loads(text)
-    if set(found) != {"machine", "rows"}:
-        raise ValueError("a report has the two fields `machine` and `rows`")
-    return Report(found["machine"], tuple(row_from(each) for each in found["rows"]))
+    if set(found) - {"refused"} != {"machine", "rows"}:
+        raise ValueError("a report has the two fields `machine` and `rows`, and may have `refused`")
+    return report_from(found)
+
+
+def report_from(fields: Mapping[str, Any]) -> Report:
+    """Return the report of what JSON has."""
+    rows = tuple(row_from(each) for each in fields["rows"])
+    refused = tuple(Refusal(**each) for each in fields.get("refused", ()))
+    return Report(fields["machine"], rows, refused)
 
 
 def row_from(fields: Mapping[str, Any]) -> Row:
@@ -69,11 +99,17 @@ def row_from(fields: Mapping[str, Any]) -> Row:
     return Row(**fields)
 
 
-def merged(old: Iterable[Row], new: Iterable[Row]) -> tuple[Row, ...]:
-    """Return all rows; where both have one quantity, the new one, at its old place."""
-    rows = {row.key: row for row in old}
-    rows.update((row.key, row) for row in new)
-    return tuple(rows.values())
+def merged(old: Report, new: Report) -> tuple[tuple[Row, ...], tuple[Refusal, ...]]:
+    """Return all rows and refusals; where both have one quantity, the new one, at its old place.
+
+    What was refused lately has no old rows, and what was measured lately was not refused.
+    """
+    refused = {run_of(each) for each in new.refused}
+    rows = {row.key: row for row in old.rows if run_of(row) not in refused}
+    rows.update((row.key, row) for row in new.rows)
+    known = refused | {run_of(row) for row in new.rows}
+    kept = (each for each in old.refused if run_of(each) not in known)
+    return tuple(rows.values()), (*kept, *new.refused)
 
 
 def update(path: Path, report: Report) -> Report:
@@ -88,6 +124,6 @@ def update(path: Path, report: Report) -> Report:
     if old.machine.get("processor") != report.machine.get("processor"):
         raise ValueError(f"the rows of {path} were measured on {old.machine.get('processor')}")
     known = {**old.machine, **report.machine}  # the versions of all peers of both
-    whole = Report(known, merged(old.rows, report.rows))
+    whole = Report(known, *merged(old, report))
     path.write_text(written(whole))
     return whole

@@ -13,6 +13,13 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """Why there are no samples of a program."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Spread:
     """The median of some samples with their extremes."""
 
@@ -34,20 +41,30 @@ def alternate(
     warm_up: bool = True,
     rest_s: float = REST_S,
     budget_s: float = math.inf,
-) -> dict[str, list[T]]:
+) -> dict[str, list[T] | Refused]:
     """Return each program's samples, one per round, after one run of each to warm up.
 
+    A program that raises ChildProcessError takes no further turn: its samples are the reason why.
     No round but the first begins when the budget is spent.
     """
-    if warm_up:
-        for program in programs.values():
-            program()
     samples: dict[str, list[T]] = {name: [] for name in programs}
+    refused: dict[str, Refused] = {}
+
+    def turn(name: str) -> list[T]:
+        try:
+            return [programs[name]()]
+        except ChildProcessError as error:
+            refused[name] = Refused(str(error))
+            return []
+
+    for name in programs if warm_up else ():
+        turn(name)
     started = time.monotonic()
     for done in range(rounds):
         if done and time.monotonic() - started > budget_s:
             break
-        for name, program in programs.items():
-            time.sleep(rest_s)
-            samples[name].append(program())
-    return samples
+        for name in programs:
+            if name not in refused:
+                time.sleep(rest_s)
+                samples[name] += turn(name)
+    return {**samples, **refused}

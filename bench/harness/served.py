@@ -1,8 +1,9 @@
 """Programs measured in processes of their own: no threads wait beside another program's.
 
 ``python -m bench.harness.served MODULE:FUNCTION SIZES`` makes a sampler, and answers every line of
-its standard input with one sample and how many processors it had on average, as JSON. It uses the
-standard library only, so that it runs in the environment of any peer.
+its standard input with one sample and how many processors it had on average, as JSON. If the
+sampler fails, it answers with the reason and ends. It uses the standard library only, so that it
+runs in the environment of any peer.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -34,12 +37,22 @@ def main() -> None:
     # What a library prints must not stand among the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    sample = sampler(sys.argv[1], json.loads(sys.argv[2]))
-    for _ in sys.stdin:
-        start, ran = time.perf_counter(), time.process_time()
-        made = sample()
-        cores = (time.process_time() - ran) / (time.perf_counter() - start)
-        print(json.dumps([made, cores]), file=answers, flush=True)
+    try:
+        sample = sampler(sys.argv[1], json.loads(sys.argv[2]))
+        for _ in sys.stdin:
+            start, ran = time.perf_counter(), time.process_time()
+            made = sample()
+            cores = (time.process_time() - ran) / (time.perf_counter() - start)
+            print(json.dumps([made, cores]), file=answers, flush=True)
+    except Exception as error:
+        traceback.print_exc()
+        print(json.dumps(reason(error)), file=answers, flush=True)
+        sys.exit(1)
+
+
+def reason(error: Exception) -> str:
+    """Return what an error says, on one line."""
+    return " ".join([f"{type(error).__name__}:", *str(error).split()])
 
 
 class Served:
@@ -56,21 +69,27 @@ class Served:
             text=True,
         )
         self._name = factory
+        self._failed = ""  # why there is no further sample
         self.cores = 0.0  # that the last sample had on average
 
     def __call__(self) -> Sample:
-        """Return one sample; ChildProcessError if the process has ended."""
+        """Return one sample; ChildProcessError if it failed, or the process has ended."""
         assert self._process.stdin is not None and self._process.stdout is not None, "pipes are set"
+        if self._failed:
+            raise ChildProcessError(self._failed)
         try:
             self._process.stdin.write("\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             pass  # it has ended: the answer below is empty
         answer = self._process.stdout.readline()
-        if not answer:
-            raise ChildProcessError(f"the process that runs {self._name} has ended: see above")
-        sample: Sample
-        sample, self.cores = json.loads(answer)
+        how = "" if answer else ending(self._process.wait())
+        ended = f"the process that runs {self._name} has ended {how}"
+        found: str | tuple[Sample, float] = json.loads(answer) if answer else ended
+        if isinstance(found, str):
+            self._failed = found
+            raise ChildProcessError(found)
+        sample, self.cores = found
         return sample
 
     def with_cores(self, unit: str) -> dict[str, float]:
@@ -95,6 +114,15 @@ class Served:
                 pipe.close()
             except BrokenPipeError:
                 pass  # what it did not read any more
+
+
+def ending(status: int) -> str:
+    """Return how a process ended, in words.
+
+    >>> ending(3), ending(-9)
+    ('with status 3', 'by SIGKILL')
+    """
+    return f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Programs that tests measure."""
 
+import os
+import signal
 import time
 from collections.abc import Callable
 
@@ -18,6 +20,23 @@ def talking() -> Callable[[], Sample]:
 
 def failing() -> Callable[[], float]:
     raise SystemExit(3)
+
+
+def refusing(limit: int) -> Callable[[], float]:
+    raise MemoryError(f"no form fits in {limit} bytes\n  Pass [/more] | less.")
+
+
+def failing_later() -> Callable[[], float]:
+    values = iter((1.0, 2.0))
+    return lambda: next(values)
+
+
+def killed() -> Callable[[], float]:
+    def sample() -> float:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 1.0
+
+    return sample
 
 
 def computing() -> Callable[[], float]:

@@ -5,7 +5,7 @@ from rich.console import Console
 
 from bench.harness import history
 from bench.harness.command import compare
-from bench.harness.rows import Report, Row, written
+from bench.harness.rows import Refusal, Report, Row, written
 
 HERE = {"processor": "abacus", "cores": 2, "load_before": 0.1, "commit": "abc1234"}
 
@@ -61,3 +61,11 @@ def test_without_an_earlier_entry_there_is_nothing_to_compare(tmp_path: Path) ->
     history.append("toy", report(100.0), tmp_path)
     fine, text = compared(tmp_path)
     assert fine and "nothing to compare" in text
+
+
+def test_a_program_that_is_refused_now_is_a_regression(tmp_path: Path) -> None:
+    history.append("toy", report(100.0), tmp_path)
+    refused = Refusal("toy", "p", "ostinato", {"envs": 4}, "too little [/x] memory")
+    history.append("toy", Report(HERE, (), (refused,)), tmp_path)
+    fine, text = compared(tmp_path)
+    assert not fine and "p (envs 4) is refused now: too little [/x] memory" in text

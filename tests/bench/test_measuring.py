@@ -1,13 +1,14 @@
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench.harness import peers, timing
 from bench.harness.measure import measure, rows_of
-from bench.harness.sampling import Spread, alternate, spread
+from bench.harness.sampling import Refused, Spread, alternate, spread
 from bench.harness.served import Served
-from bench.harness.suite import Case, Entry, Suite
+from bench.harness.suite import Beside, Case, Entry, Suite
 
 PROGRAMS = "tests.bench.programs"
 
@@ -63,8 +64,46 @@ def test_what_a_program_prints_is_no_answer() -> None:
 
 def test_a_process_that_ends_is_an_error_with_its_name() -> None:
     with Served(sys.executable, f"{PROGRAMS}:failing", {}) as served:
-        with pytest.raises(ChildProcessError, match="failing has ended"):
-            served()
+        for _ in range(2):
+            with pytest.raises(ChildProcessError, match="failing has ended with status 3"):
+                served()
+
+
+def test_what_fails_is_refused_and_the_other_programs_and_cases_go_on() -> None:
+    names = ("refusing", "killed", "failing_later")
+    bad = [Entry("ostinato", f"{PROGRAMS}:{name}", form=name) for name in names]
+    bad[0] = replace(bad[0], size={"limit": 9})
+    good = Entry("jax", f"{PROGRAMS}:counting", size={"start": 1})
+    cases = tuple(Case("p", {}, "steps/s", each) for each in ((*bad, good), (good,)))
+    report = measure(Suite("toy", "", "", cases), 2, lambda _: None)
+    assert [(row.system, row.value) for row in report.rows] == [("jax", 3.5)] * 2
+    assert [each.reason for each in report.refused] == [
+        "MemoryError: no form fits in 9 bytes Pass [/more] | less.",
+        f"the process that runs {PROGRAMS}:killed has ended by SIGKILL",
+        "StopIteration:",
+    ]
+
+
+def test_a_program_that_failed_takes_no_further_turn() -> None:
+    order: list[str] = []
+
+    def program(name: str) -> float:
+        order.append(name)
+        if name == "b" and len(order) > 2:
+            raise ChildProcessError("it is gone")
+        return float(len(order))
+
+    programs = {"a": lambda: program("a"), "b": lambda: program("b")}
+    samples = alternate(programs, rounds=3, rest_s=0.0)
+    assert order == ["a", "b", "a", "b", "a", "a"]
+    assert samples == {"a": [3.0, 5.0, 6.0], "b": Refused("it is gone")}
+
+
+def test_beside_others_a_refused_program_has_no_row() -> None:
+    entries = Entry("ostinato", f"{PROGRAMS}:killed"), Entry("jax", f"{PROGRAMS}:sleeping")
+    busy = Case("beside", {}, "steps/s", entries, beside=(Beside(), Beside()))
+    report = measure(Suite("toy", "", "", (busy,)), 1, lambda _: None)
+    assert {row.system for row in report.rows} == {"jax"} and len(report.refused) == 2
 
 
 def case(*entries: Entry) -> Case:

@@ -6,7 +6,7 @@ import pytest
 from bench.harness.compared import compared
 from bench.harness.machine import machine
 from bench.harness.markdown import figure, replaced, section
-from bench.harness.rows import FIELDS, Report, Row, read, update, written
+from bench.harness.rows import FIELDS, Refusal, Report, Row, read, update, written
 from bench.harness.suite import Suite, Target
 
 MACHINE = machine()
@@ -58,6 +58,25 @@ def test_pieces_of_a_suite_add_up_in_a_file(tmp_path: Path) -> None:
     whole = update(path, Report(MACHINE, (row("jax", 120.0), row("jax", 9.0, envs=64))))
     assert [each.value for each in whole.rows] == [350.0, 120.0, 700.0, 9.0]
     assert read(path.read_text()) == whole
+
+
+def refusal(system: str, reason: str = "too little [/x] | memory", **size: int) -> Refusal:
+    return Refusal("toy", "p", system, size or {"envs": 4}, reason)
+
+
+def test_a_report_says_what_was_refused_and_why() -> None:
+    report = Report(MACHINE, ROWS[:2], (refusal("torch"),))
+    assert read(written(report)) == report
+    text = section(SUITE, report, "ostinato bench toy")
+    assert r"| p | envs 4 | torch | refused: too little [/x] \| memory |  |  |" in text
+
+
+def test_what_was_refused_lately_has_no_old_rows(tmp_path: Path) -> None:
+    path = tmp_path / "toy.json"
+    update(path, Report(MACHINE, ROWS[:2], (refusal("torch"), refusal("torch", envs=8))))
+    whole = update(path, Report(MACHINE, ROWS[2:], (refusal("jax"),)))
+    assert [each.system for each in whole.rows] == ["ostinato", "torch"]
+    assert whole.refused == (refusal("torch", envs=8), refusal("jax"))
 
 
 def test_rows_of_two_machines_do_not_mix(tmp_path: Path) -> None:

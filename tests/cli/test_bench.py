@@ -1,9 +1,11 @@
+from importlib import import_module
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from ostinato.cli.bench import load_command, run_suite
+from ostinato.cli.bench import FOLDER, load_command, run_suite
 from ostinato.pdg.errors import OptionError
 
 
@@ -25,3 +27,15 @@ def test_an_unknown_size_is_an_error_of_the_command() -> None:
 def test_comparing_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="No such file"):
         run_suite("compare", {"json": tmp_path / "none.json"}, Console())
+
+
+def test_a_refused_program_is_shown_and_the_command_fails(tmp_path: Path) -> None:
+    command = load_command(FOLDER)
+    rows = import_module("bench.harness.rows")
+    refused = rows.Refusal("ppo", "p", "jax", {"envs": 4}, "no [/form] fits")
+    stored, text = tmp_path / "ppo.json", StringIO()
+    machine = {"processor": "abacus", "cores": 2, "memory_bytes": 2**30}
+    for found, fine in (((refused,), False), ((), True)):
+        stored.write_text(rows.written(rows.Report(machine, (), found)))
+        assert run_suite("ppo", {"source": stored}, Console(file=text, width=150)) is fine
+    assert "refused: no [/form] fits" in text.getvalue() and command.known()

@@ -22,9 +22,9 @@ COMPARE = "compare"
 def run_suite(suite: str, options: Mapping[str, Any], console: Console) -> bool:
     """Measure a suite, show its table and write what the options ask for; or compare the history.
 
-    Returns whether nothing got worse, which only comparing finds out.
+    Returns whether all programs gave rows, or when comparing, whether nothing got worse.
     Errors: OptionError outside a checkout of the repository, for an unknown suite or size, for a
-    file that is not there, a program that fails, and for a plot without matplotlib.
+    file that is not there, and for a plot without matplotlib.
     """
     command = load_command(FOLDER)
     known = [*command.known(), COMPARE]
@@ -33,8 +33,8 @@ def run_suite(suite: str, options: Mapping[str, Any], console: Console) -> bool:
     try:
         if suite == COMPARE:
             return bool(command.compare(options["json"], console))
-        command.run(suite, command.Request(**options), console)
-    except (ValueError, FileNotFoundError, ChildProcessError) as error:
+        return not command.run(suite, command.Request(**options), console).refused
+    except (ValueError, FileNotFoundError) as error:
         raise OptionError(f"{error}.", "See bench/README.md.") from error
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
@@ -42,7 +42,6 @@ def run_suite(suite: str, options: Mapping[str, Any], console: Console) -> bool:
         raise OptionError(
             "A plot needs matplotlib.", "Install it: pip install 'ostinato[plot]'."
         ) from error
-    return True
 
 
 def load_command(folder: Path) -> ModuleType:
