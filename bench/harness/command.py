@@ -63,12 +63,13 @@ def run(name: str, asked: Request, console: Console) -> Report:
         report = read(asked.source.read_text())
     if asked.store:
         history.append(name, report)
-    show(suite, report, console)
+    made = report
     if asked.json is not None:
         if asked.add:
             report = update(asked.json, report)
         else:
             write_text(asked.json, written(report))
+    show(suite, made, console)
     if asked.markdown is not None:
         write_markdown(suite, report, spelled(name, asked), asked.markdown)
     if asked.plot is not None:

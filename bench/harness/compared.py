@@ -59,11 +59,16 @@ def beside(suite: Suite, row: Row, first: Row | None) -> Compared:
     # A form is no system: its system's best form is judged.
     wanted = "" if "/" in row.program else row.system
     target = next((t for t in targets if wanted and t.system == wanted), None)
-    return Compared(row, ratio(first, row), target)
+    found = ratio(first, row)
+    return Compared(row, found, target if found is not None else None)
 
 
-def ratio(ours: Row, theirs: Row) -> float:
-    """Return how much better ours is: the ratio of the medians; of losses, the other way round."""
-    if is_better_low(ours.unit) or (ours.value < 0 and theirs.value < 0):
-        return theirs.value / ours.value
-    return ours.value / theirs.value
+def ratio(ours: Row, theirs: Row) -> float | None:
+    """Return how much better ours is: the ratio of the medians; of losses, the other way round.
+
+    To nothing there is no ratio.
+    """
+    better, worse = ours.value, theirs.value
+    if is_better_low(ours.unit) or (better < 0 and worse < 0):
+        better, worse = worse, better
+    return better / worse if worse else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,7 +42,7 @@ class Change:
     def factor(self) -> float:
         worse_up = is_better_low(self.now.unit)
         first, second = (self.before, self.now) if worse_up else (self.now, self.before)
-        return first.value / second.value
+        return first.value / second.value if second.value else math.inf if first.value else 1.0
 
     @property
     def is_regression(self) -> bool:

@@ -106,5 +106,5 @@ class Suite:
 
 
 def is_better_low(unit: str) -> bool:
-    """Return whether less of a unit is better: times and bytes, but not rates."""
-    return unit in ("s", "ms", "us") or unit.endswith(("_s", "bytes"))
+    """Return whether less of a unit is better: times, bytes and work done again, but not rates."""
+    return unit in ("s", "ms", "us", "again") or unit.endswith(("_s", "bytes"))

@@ -42,6 +42,14 @@ def test_a_longer_time_is_a_regression_and_noise_is_not(tmp_path: Path) -> None:
     assert not compared(tmp_path)[0]
 
 
+def test_a_quantity_that_was_nothing_is_compared(tmp_path: Path) -> None:
+    for value in (0.0, 0.0, 1.0):
+        history.append("toy", report(value, "again"), tmp_path)
+    first, second, third = (each.report for each in history.entries("toy", tmp_path))
+    assert [history.changes(first, second)[0].factor, compared(tmp_path)[0]] == [1.0, False]
+    assert history.changes(second, third)[0].is_regression
+
+
 def test_entries_of_other_machines_are_passed_over(tmp_path: Path) -> None:
     history.append("toy", report(100.0), tmp_path)
     history.append("toy", report(900.0, processor="loom"), tmp_path)

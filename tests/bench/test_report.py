@@ -90,6 +90,19 @@ def test_a_ratio_is_above_one_where_ours_is_better_also_for_times() -> None:
     assert [each.ratio for each in next(compared(SUITE, rows))] == [None, 3.0]
 
 
+def test_nothing_has_no_ratio_and_meets_no_target() -> None:
+    for unit in ("steps/s", "again"):
+        rows = [row("ostinato", 0.0, unit), row("jax", 0.0, unit)]
+        ((_, theirs),) = compared(SUITE, rows)
+        assert (theirs.ratio, theirs.verdict) == (None, "")
+
+
+def test_less_work_done_again_is_better() -> None:
+    suite = Suite("toy", "", "", (), (Target("", 1.1, 1.05, "again"),))
+    found = [next(compared(suite, [row("ostinato", k, "again")]))[0] for k in (1.0, 1.08, 2.0)]
+    assert [each.verdict for each in found] == ["aim", "floor", "missed"]
+
+
 def test_a_smaller_loss_is_better() -> None:
     ((_, theirs),) = compared(
         SUITE, (row("ostinato", -100.0, "return"), row("jax", -150.0, "return"))
