@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ostinato as ot
 from ostinato.rewrite.load.components import chains
 from ostinato.rewrite.load.dependence import reaches
@@ -45,6 +47,28 @@ def test_parameters_carry_episodes_only_along_iterations() -> None:
     s[i, t + 1] = s * w
     w[0] = 0.5
     w[i + 1] = w + s[i, :].mean()
+    assert carried(ot.Program(w=w)) == {"s": [("i", 1), ("t", 1)], "w": [("i", 1)]}
+
+
+@pytest.mark.parametrize("reads", [3, 65, 90])
+def test_a_step_that_reads_many_earlier_ones_is_carried_forwards(reads: int) -> None:
+    i, t = ot.dims("i t")
+    x = ot.recurrent("x", over=(i, t))
+    x[t < reads] = 1.0
+    x[i, t] = sum(x[i, t - k] * k for k in range(1, reads + 1))
+    assert carried(ot.Program(x=x)) == {"x": [("t", 1)]}
+
+
+def test_returns_of_many_steps_leave_learning_its_order() -> None:
+    i, t = ot.dims("i t")
+    w, s = ot.recurrent("w", over=i), ot.recurrent("s", over=(i, t))
+    s[i, 0] = 1.0
+    s[i, t + 1] = s * w
+    found = s
+    for _ in range(70):
+        found = s + 0.5 * ot.where(t == t.size - 1, s, found.at(t=t + 1))
+    w[0] = 0.5
+    w[i + 1] = w + found[i, :].mean()
     assert carried(ot.Program(w=w)) == {"s": [("i", 1), ("t", 1)], "w": [("i", 1)]}
 
 

@@ -87,6 +87,24 @@ def test_copies_with_other_constants_keep_their_own() -> None:
     np.testing.assert_allclose(found, program.interpret(**given)["y"], 1e-4, 1e-5)
 
 
+def test_layers_that_stay_as_they_are_written_are_looked_at_one_by_one() -> None:
+    """Rules see no order of these steps, and no `stop_gradient` once it equals its operand."""
+    (b, t), layers = ot.dims("b t"), 40
+    x, h = ot.input("x", over=(b, t)), ot.recurrent("h", over=(b, t))
+    y = h[b, (2 * t) // 3]
+    for k in range(layers):
+        inner = ot.tanh(ot.stop_gradient(y) * ot.input(f"w{k}") + x)
+        y = y + ot.sigmoid(inner) * ot.exp(-(inner**2)) - ot.cos(inner - 1.0) / (1.0 + inner**2)
+    h[t < 2] = x
+    h[b, t] = y / layers
+    program = ot.Program(h=h)
+    given = {f"w{k}": 1.0 - k / layers for k in range(layers)} | {"x": [[0.1, -0.2, 0.3, 0.4]]}
+    assert is_folded(program)
+    with pytest.warns(UserWarning, match="as it is written: `h` reads ahead"):
+        found = program.compile()(**given)["h"]
+    np.testing.assert_allclose(found, program.interpret(**given)["h"], 1e-4, 1e-6)
+
+
 def test_the_form_of_a_deep_network_is_as_cheap_as_without_the_pass() -> None:
     with_it, without = (rewritten(deep(16), *names).report for names in ((), (PASS,)))
     assert abs(with_it.price_before / without.price_before - 1) < 1e-9

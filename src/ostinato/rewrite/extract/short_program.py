@@ -77,8 +77,10 @@ class ShortProgram:
         short, used = self._short, set(self._short.united)
         classes = {item.cls for item in chosen.terms.items}
         for item in chosen.terms.items:
-            for place, source in short.sources[item.cls, item.enode]:
-                used.add((place.cls, source))
+            found = short.sources.get((item.cls, item.enode))
+            if found is None:  # as it is written, where the graph has it no more
+                raise Differs
+            used |= {(place.cls, source) for place, source in found}
         for cls in classes:  # they have the names of what they are parts of
             for e in short.graph.classes[cls]:
                 if e.op == "sl":

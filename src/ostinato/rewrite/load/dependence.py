@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg.bounds import is_never_negative
@@ -22,7 +22,7 @@ class Interval:
 HERE = Interval(0, 0)
 PAST = Interval(-math.inf, 0)
 FUTURE = Interval(0, math.inf)
-MOST_READS = 64  # more distinct reads in one term count as reads of everything
+MOST_READS = 64  # more distinct reads in one term count as reads of ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,46 @@ def _united(parts: Iterable[tuple[Along, int]]) -> Reaches:
     out: dict[Along, int] = {}
     for along, recs in parts:
         out[along] = out.get(along, 0) | recs
-    if len(out) <= MOST_READS:
-        return out
-    anywhere = Range(None, None)
-    return _united((tuple((d, anywhere) for d, _ in along), recs) for along, recs in out.items())
+    wide = set[Dim]()
+    while len(out) > MOST_READS:
+        ranges: dict[Dim, set[Range]] = {}
+        for d, indices in (pair for along in out for pair in along if pair[0] not in wide):
+            ranges.setdefault(d, set()).add(indices)
+        if not ranges:
+            break
+        wide.add(dim := max(ranges, key=lambda d: (len(ranges[d]), -d.serial)))
+        out = _widened(out, dim)
+    return out
+
+
+def _widened(reads: Reaches, dim: Dim) -> dict[Along, int]:
+    """The reads of what has the same dimensions at one range of a dimension, which holds all."""
+    alike: dict[tuple[Dim, ...], list[Range]] = {}
+    for along in reads:
+        found = [indices for d, indices in along if d == dim]
+        alike.setdefault(tuple(d for d, _ in along), []).extend(found)
+    out: dict[Along, int] = {}
+    hulls = {dims: _hull(ranges) for dims, ranges in alike.items()}
+    for along, recs in reads.items():
+        hull = hulls[tuple(d for d, _ in along)]
+        wide = tuple((d, hull if d == dim else indices) for d, indices in along)
+        out[wide] = out.get(wide, 0) | recs
+    return out
+
+
+def _hull(ranges: Sequence[Range]) -> Range:
+    """The range from the least to the greatest of some indices, where that is known."""
+    lows, highs = [r.lo for r in ranges], [r.hi for r in ranges]
+    return Range(_extreme(lows, -1), _extreme(highs, 1))
+
+
+def _extreme(bounds: Sequence[Expr | None], sign: int) -> Expr | None:
+    """The least (-1) or greatest (1) of some bounds, if they differ by constants."""
+    known = [bound for bound in bounds if bound is not None]
+    away = [bound - known[0] for bound in known]
+    if len(known) < len(bounds) or not all(gap.is_const for gap in away):
+        return None
+    return known[max(range(len(known)), key=lambda k: sign * away[k].const)]
 
 
 def reaches(pdg: Pdg) -> dict[Node, Reaches]:
