@@ -60,7 +60,7 @@ def run(name: str, asked: Request, console: Console) -> Report:
         wanted = choice(suite, asked.sizes)
         report = measure(suite, asked.rounds, console.print, wanted, asked.peers)
     else:
-        report = read(asked.source.read_text())
+        report = report_of(asked.source)
     if asked.store:
         history.append(name, report)
     made = report
@@ -79,11 +79,24 @@ def run(name: str, asked: Request, console: Console) -> Report:
     return report
 
 
+def report_of(path: Path) -> Report:
+    """Return the report in a file.
+
+    Errors: ValueError if it has none; FileNotFoundError.
+    """
+    try:
+        return read(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is no report: {error}") from None
+
+
 def choice(suite: Suite, sizes: Iterable[str]) -> Mapping[str, frozenset[str]]:
     """Return the wanted values by name, from texts such as ``envs=64,512``."""
     wanted: dict[str, frozenset[str]] = {}
     for text in sizes:
-        name, _, values = text.partition("=")
+        name, is_given, values = text.partition("=")
+        if not is_given:
+            raise ValueError(f"`--sizes {text}` has no value: write --sizes {text}=A,B")
         wanted[name] = frozenset(values.split(","))
     if not any(case.has(wanted) for case in suite.cases):
         have = ", ".join(dict.fromkeys(f"{n}={v}" for c in suite.cases for n, v in c.size.items()))
@@ -164,7 +177,7 @@ def pairs(now: Path | None, folder: Path) -> list[tuple[str, history.Entry, Repo
             if earlier is not None:
                 found.append((suite, earlier, newest.report))
         return found
-    report = read(now.read_text())
+    report = report_of(now)
     for suite in dict.fromkeys(each.suite for each in (*report.rows, *report.refused)):
         earlier = history.last(suite, report.machine, folder)
         if earlier is not None:

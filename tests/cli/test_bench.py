@@ -24,6 +24,16 @@ def test_an_unknown_size_is_an_error_of_the_command() -> None:
         run_suite("ppo", {"sizes": ("envs=5",)}, Console())
 
 
+def test_a_size_without_a_value_and_a_file_without_a_report_are_named(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="`--sizes envs` has no value: write --sizes envs=A,B"):
+        run_suite("ppo", {"sizes": ("envs",)}, Console())
+    other = tmp_path / "other.json"
+    other.write_text("x = 1")
+    for suite, option in (("ppo", "source"), ("compare", "json")):
+        with pytest.raises(OptionError, match="other.json is no report: Expecting value"):
+            run_suite(suite, {option: other}, Console())
+
+
 def test_comparing_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="No such file"):
         run_suite("compare", {"json": tmp_path / "none.json"}, Console())

@@ -43,7 +43,12 @@ def test_after_ctrl_c_nothing_is_lost_and_a_run_goes_on(interrupted: Path, whole
     assert kept(folder / "run") == len(rows_of(folder / "run")) >= 2 * EVERY
     assert "finished at iteration" in finished(folder, "--resume", "run")
     assert rows_of(folder / "run") == rows_of(whole)
-    assert "nothing to run: finished after 1,000" in finished(folder, "--resume", "run")
+    for same in ((), SET, ("--seed", "0")):
+        assert "nothing to run: finished after 1,000" in finished(folder, "--resume", "run", *same)
+    for other in ("--set=iterations=7", "--set=games=3", "--seed=9"):
+        said = finished(folder, "--resume", "run", other)
+        assert "`run` is over, finished after 1,000 iterations, and was one without" in said
+        assert "--out instead of --resume" in said and "nothing to run" not in said
 
 
 def test_a_killed_run_loses_at_most_the_work_since_its_last_checkpoint(

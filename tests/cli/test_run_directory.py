@@ -18,7 +18,7 @@ from ostinato.cli.run_directory import (
     write_kernels,
 )
 from ostinato.cli.training import Row
-from ostinato.pdg.errors import CheckpointError
+from ostinato.pdg.errors import CheckpointError, OptionError
 
 ROW = Row(iteration=2, env_steps=96_000, wall_s=0.5, metric=21.25, others=(0.125,))
 
@@ -51,6 +51,16 @@ def test_an_earlier_run_is_replaced_and_other_files_stay(tmp_path: Path) -> None
     (tmp_path / "metrics.csv").write_text("old")
     prepare(tmp_path)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["kernels", "notes.txt"]
+
+
+def test_a_run_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(OptionError) as caught:
+        prepare(tmp_path / "file")
+    assert str(caught.value) == (
+        f"The run directory `{tmp_path / 'file'}` cannot be made: Not a directory.\n"
+        "  Name another one with --out."
+    )
 
 
 def test_the_configuration_names_arrays_by_shape(tmp_path: Path) -> None:

@@ -78,6 +78,9 @@ def test_a_training_goes_on_as_its_directory_tells(
         with pytest.raises(OstinatoError, match=text):
             asked(*words, "--resume", cut)
     asked("train", *A2C[:2], "--resume", cut)
+    for words, text in refused.items():  # what is over is another run as well
+        with pytest.raises(OstinatoError, match=text.replace("a run with seed 0, not", "seed")):
+            asked(*words, "--resume", cut)
     rows = [[{**row, "wall_s": ""} for row in table(tmp_path / name)] for name in ("cut", "whole")]
     assert rows[0] == rows[1] and len(rows[0]) == 10
 

@@ -318,6 +318,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         " float32 and shape (4, 3)\n"
         "  Pass arguments by name: run(x=...).",
     ),
+    "a number as check_finite": (
+        lambda: run()(check_finite=1, x=X),
+        errors.ArgumentError,
+        "`check_finite`, the first argument of a compiled program, is 1\n"
+        "  Pass True or False, and arguments by name: run(x=...).",
+    ),
     "a certificate without a path": (
         lambda: run().certificate(None),
         errors.ArgumentError,
@@ -350,7 +356,14 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "a hint for no name": (
         lambda: program.compile(hints={1: 2}),
         errors.OptionError,
-        "`1` is no extent of the program, but `hints` has it\n  Extents: T.",
+        "`hints` has the key 1, which is no name\n"
+        "  Write the extent's name: hints=dict(T=...).",
+    ),
+    "a width of a dimension itself": (
+        lambda: program.compile(widths={t: 8}),
+        errors.OptionError,
+        "`widths` has the key `t`, which is no name\n"
+        "  Write the dimension's name: widths=dict(t=...).",
     ),
     "a hint for a dimension": (
         lambda: program.compile(hints={"t": 2}),

@@ -167,6 +167,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: rl.recurrent_ppo(rl.CartPole(), games=6, minibatches=4),
         "`recurrent_ppo` learns from 4 minibatches of 6 games\n  Give games that the",
     ),
+    "minibatches of no steps": (
+        lambda: rl.ppo(rl.CartPole(), games=1, steps=3, minibatches=4),
+        "`ppo` learns from 4 minibatches of 3 steps\n  Give fewer minibatches, or more games",
+    ),
 }
 
 

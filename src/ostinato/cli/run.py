@@ -30,7 +30,7 @@ from ostinato.cli.run_directory import (
 )
 from ostinato.cli.training import Before, Column, Outcome, Records, Row, train
 from ostinato.compiler.experiment import Experiment
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import CheckpointError, OptionError
 
 if TYPE_CHECKING:
     from ostinato.compiler.compiled import Compiled
@@ -72,8 +72,9 @@ class RunOptions:
 
 def run(options: RunOptions, console: Console) -> int:
     """Run the experiment and return the exit status: 0, or 130 after Ctrl-C."""
-    before, options = begun(options)
-    if is_over(before, console):
+    asked = options
+    before, options = begun(asked)
+    if is_over(before, asked, console):
         return 0
     started = time.perf_counter()
     experiment = load_experiment(options.place, options.settings)
@@ -81,12 +82,21 @@ def run(options: RunOptions, console: Console) -> int:
     return carry_out(experiment, options, console, before)[0]
 
 
-def is_over(before: Resumed | None, console: Console) -> bool:
-    """Return whether nothing of a run is left, and say so."""
+def is_over(before: Resumed | None, asked: RunOptions, console: Console) -> bool:
+    """Return whether nothing of a run is left, and say so.
+
+    Errors: CheckpointError if it was asked for with other settings, or another seed.
+    """
     if before is None or before.end not in ("solved", "finished"):
         return False
-    done = f"{before.state.step:,} iterations"
-    console.print(f"nothing to run: {before.end} after {done}", highlight=False)
+    ended = f"{before.end} after {before.state.step:,} iterations"
+    had = ", ".join(before.settings) or "none"
+    other = [each for each in asked.settings if each not in before.settings]
+    if other or asked.seed not in (None, before.state.seed):
+        what = f"`{other[0]}` (its settings: {had})" if other else f"seed {asked.seed}"
+        fact = f"the run of `{asked.resume}` is over, {ended}, and was one without {what}"
+        raise CheckpointError(fact, "Run into another directory: --out instead of --resume.")
+    console.print(f"nothing to run: {ended}", highlight=False)
     return True
 
 

@@ -48,9 +48,16 @@ class Metrics:
 
 
 def prepare(directory: Path) -> None:
-    """Make the run directory; an earlier run there is replaced, other files stay."""
+    """Make the run directory; an earlier run there is replaced, other files stay.
+
+    Errors: OptionError if it cannot be made.
+    """
     kernels = directory / "kernels"
-    kernels.mkdir(parents=True, exist_ok=True)
+    try:
+        kernels.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        fact = f"The run directory `{directory}` cannot be made: {failure.strerror}."
+        raise OptionError(fact, "Name another one with --out.") from None
     made = ("metrics.csv", "config.json", "learning_curve.png", CHECKPOINT, *PROFILE)
     stale = [directory / name for name in made]
     for path in [*stale, *kernels.glob("*.py")]:

@@ -59,11 +59,12 @@ def train(options: TrainOptions, run: RunOptions, every: int | None, console: Co
 
     A run that goes on is the one that its directory tells of.
     """
-    before, run = begun(run)
-    if is_over(before, console):
-        return 0
+    asked = run
+    before, run = begun(asked)
     if before is not None:
         options = _as_before(options, before)
+    if is_over(before, asked, console):
+        return 0
     training = built(options, run, console)
     records = training.arguments[str(training.over).upper()]
     assert isinstance(records, int), f"{training.over} has no length"

@@ -259,7 +259,9 @@ class Compiled:
     def _refuse_by_place(self, given: object, where: str) -> NoReturn:
         name = next(iter((*self._signature.inputs, *self._signature.extents)), "x")
         fact = f"`check_finite`, the first argument of a compiled program, is {shown(given)}"
-        raise ArgumentError(fact, f"Pass arguments by name: run({name}=...).", where)
+        is_plain = given is None or isinstance(given, int | float | str)
+        truth = "True or False, and " if is_plain else ""
+        raise ArgumentError(fact, f"Pass {truth}arguments by name: run({name}=...).", where)
 
     def explain(self, **extents: int) -> Explanation:
         """What was compiled for the given extents, or ran last, with its memory there."""

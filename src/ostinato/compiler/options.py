@@ -202,7 +202,11 @@ def _require_counts(option: str, given: object, known: Sequence[str], what: str)
     if not isinstance(given, Mapping):
         remedy = f"Pass a dictionary from {what} names to integers."
         raise OptionError(f"`{option}` is {shown(given)}", remedy)
-    for name, size in cast(Mapping[str, object], given).items():
+    for name, size in cast(Mapping[object, object], given).items():
+        if not isinstance(name, str):
+            fact = f"`{option}` has the key {shown(name)}, which is no name"
+            example = f": {option}=dict({known[0]}=...)" if known else ""
+            raise OptionError(fact, f"Write the {what}'s name{example}.")
         _require_known(name, known, f"{what} of the program, but `{option}` has it", f"{what}s")
         if not is_integer(size) or size < 1:
             fact = f"`{option}` has {shown(size)} for `{name}`"

@@ -9,6 +9,8 @@ from ostinato import optim, rl
 from ostinato.language.carry import Carried
 from ostinato.language.kinds import Count, Limit, NonNegative, Positive, Probability
 from ostinato.language.recurrent import Over
+from ostinato.pdg.errors import ArgumentError
+from ostinato.provenance.place import place
 from ostinato.rl.agent import trained
 from ostinato.rl.environments.environment import takes_turns
 
@@ -33,12 +35,16 @@ def ppo(
     two players take turns, a later step is worth to one what it costs the other: both learn.
     Source: Schulman et al. 2017, Proximal policy optimization algorithms; Huang et al. 2022, The 37
     implementation details of proximal policy optimization.
+    Errors: ArgumentError for more minibatches than there are steps to learn from.
 
     >>> from ostinato import rl
     >>> training = rl.ppo(rl.CartPole(), games=16, steps=32, iterations=50)
     >>> training.train(seed=1)["episode_return"].shape
     (50,)
     """
+    if minibatches > games * steps:
+        fact = f"`ppo` learns from {minibatches} minibatches of {games * steps} steps"
+        raise ArgumentError(fact, "Give fewer minibatches, or more games or steps.", place())
     (b, i, e, t), m = ot.dims("b i e t"), ot.dim("m", size=minibatches)
     settings = learning_rate, discount, trace, clip, entropy, value_weight, norm, kl_limit
     updates = ot.carried(i, e, m, each=(each := rl.trainings(over, *settings)))
