@@ -70,7 +70,7 @@ SUITE = Suite(
         "computed again, *again_at_least* how often any scheme would that keeps as many states\n"
         "(Griewank and Walther): 0 where single values are computed again, or nothing.\n"
         "A hundredth of what 1,000 steps take is 10 of them. Half of that are weights and their\n"
-        "gradients, and the other half has no room for the steps in work: a fiftieth is the least.\n"
+        "gradients, the other half has no room for the steps in work: a fiftieth is the least.\n"
         "Images come from a Python function and cannot be computed again: returns of one step\n"
         "need those of a step, where gradients are added up while the game runs, and returns of\n"
         "eight those of eight, where a limit makes them late; JAX's programs\n"
