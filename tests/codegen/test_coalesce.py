@@ -1,8 +1,10 @@
 """Copies of carried values: one place, where no value is lost."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from ostinato.codegen.ir.tree import Nest, leaves
+from ostinato.codegen.memory.coalesce import reordered
 from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal
 from ostinato.pdg.index import expr
@@ -96,3 +98,28 @@ def test_an_argument_is_never_overwritten() -> None:
     p = learner()
     planned = assert_right(finished(p, p("theta") * 0.9 + 0.1), SIZES)
     assert planned.storage["init"].owner == "init" and "init" not in places(planned).values()
+
+
+def test_updates_come_after_all_that_do_not_wait_for_them() -> None:
+    related = {"w": {"y", "loss"}, "y": {"w"}, "loss": {"w"}}
+    names = ("y", "w", "loss", "x")
+    assert reordered(names, {"w"}, {}) == ("y", "loss", "x", "w")
+    assert reordered(names, {"w"}, related) == ("y", "x", "w", "loss")
+    assert reordered(names, {"w", "x"}, related) == ("y", "w", "loss", "x")
+    assert reordered(names, {"y", "w"}, {}) == ("loss", "x", "y", "w")
+
+
+class Asked(dict[str, set[str]]):
+    """How often a dictionary was asked."""
+
+    count = 0
+
+    def get(self, key: str, default: object = None) -> Any:
+        self.count += 1
+        return super().get(key, default)
+
+
+def test_many_statements_are_put_in_order_in_linear_work() -> None:
+    names = [f"s{k}" for k in range(2000)]
+    related = Asked({f"s{k}": {f"s{k - 1}", f"s{k + 1}"} for k in range(2000)})
+    assert reordered(names, {"s0", "s7"}, related) == tuple(names) and related.count == 2000

@@ -356,8 +356,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "a hint for no name": (
         lambda: program.compile(hints={1: 2}),
         errors.OptionError,
-        "`hints` has the key 1, which is no name\n"
-        "  Write the extent's name: hints=dict(T=...).",
+        "`hints` has the key 1, which is no name\n  Write the extent's name: hints=dict(T=...).",
     ),
     "a width of a dimension itself": (
         lambda: program.compile(widths={t: 8}),

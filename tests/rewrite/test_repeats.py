@@ -16,8 +16,10 @@ from ostinato.pdg.pass_record import Passes
 from ostinato.rewrite.engine.egglog_session import Cell
 from ostinato.rewrite.extract.export import ENode
 from ostinato.rewrite.extract.unfolded import Unfolding
+from ostinato.rewrite.load import folded_rows
 from ostinato.rewrite.load.folded_rows import folded
 from ostinato.rewrite.load.program_rows import load
+from ostinato.rewrite.load.repeats import kinds_of
 from ostinato.rewrite.optimize import Optimized, RewriteOptions, optimize
 
 PASS = "repeated parts"
@@ -85,6 +87,29 @@ def test_copies_with_other_constants_keep_their_own() -> None:
     assert is_folded(program)
     found = program.compile()(**given)["y"]
     np.testing.assert_allclose(found, program.interpret(**given)["y"], 1e-4, 1e-5)
+
+
+def test_copies_are_compared_in_work_that_grows_with_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = list[str]()
+
+    def counted(relation: str) -> tuple[str, ...]:
+        looks.append(relation)
+        return kinds_of(relation)
+
+    monkeypatch.setattr(folded_rows, "kinds_of", counted)
+    counts = list[int]()
+    for count in (100, 200):
+        b, t = ot.dims("b t")
+        chain = [ot.recurrent(f"h{k}", over=(b, t)) for k in range(count)]
+        for k, h in enumerate(chain):
+            h[b, 0] = 1.0
+            h[b, t + 1] = 0.5 * h + 0.1 * chain[k - 1]
+        looks.clear()
+        assert is_folded(ot.Program(y=sum(chain)[b, -1]))
+        counts.append(len(looks))
+    assert counts[1] < 2.5 * counts[0]
 
 
 def test_layers_that_stay_as_they_are_written_are_looked_at_one_by_one() -> None:

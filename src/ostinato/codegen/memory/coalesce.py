@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.ir.system import Call, Load, Statement, Value
@@ -83,14 +84,17 @@ def updates_last(trees: Sequence[Tree], deps: Sequence[Dep]) -> tuple[Tree, ...]
     Others then read the value of before while it is still there.
     """
     updates = {d.tensor for d in deps if _begins(d)}
-    pairs = {(d.tensor, d.reader.name) for d in deps}
+    related: dict[str, set[str]] = {}
+    for d in deps:
+        related.setdefault(d.tensor, set()).add(d.reader.name)
+        related.setdefault(d.reader.name, set()).add(d.tensor)
 
     def tree(t: Tree) -> Tree:
         if isinstance(t, Loop):
             return replace(t, body=tuple(map(tree, t.body)))
         if not isinstance(t, Nest) or not updates & set(t.statements):
             return t
-        return replace(t, statements=_reordered(t.statements, updates, pairs))
+        return replace(t, statements=reordered(t.statements, updates, related))
 
     return tuple(map(tree, trees))
 
@@ -101,20 +105,29 @@ def _begins(d: Dep) -> bool:
     return moved and any(_copied(value) == d.load for _, value in d.reader.clauses)
 
 
-def _reordered(
-    names: Sequence[str], updates: set[str], pairs: set[tuple[str, str]]
+def reordered(
+    names: Sequence[str], updates: set[str], related: Mapping[str, set[str]]
 ) -> tuple[str, ...]:
-    """Statements in an order that keeps that of any two of which one reads the other."""
-    left, out = list(names), list[str]()
-    while left:
-        free = [
-            n
-            for k, n in enumerate(left)
-            if not any((m, n) in pairs or (n, m) in pairs for m in left[:k])
-        ]
-        chosen = next((n for n in free if n not in updates), free[0])
-        left.remove(chosen)
-        out.append(chosen)
+    """Statements in an order that keeps that of any two of which one reads the other.
+
+    Of those that wait for no other one the first comes next, updates after all others.
+    """
+    place = {name: k for k, name in enumerate(names)}
+    later: list[list[int]] = [[] for _ in names]
+    waits = [0] * len(names)
+    for k, name in enumerate(names):
+        for before in {place[m] for m in related.get(name, ()) if place.get(m, k) < k}:
+            later[before].append(k)
+            waits[k] += 1
+    free = sorted((name in updates, k) for k, name in enumerate(names) if not waits[k])
+    out = list[str]()
+    while free:
+        _, k = heappop(free)
+        out.append(names[k])
+        for other in later[k]:
+            waits[other] -= 1
+            if not waits[other]:
+                heappush(free, (names[other] in updates, other))
     return tuple(out)
 
 

@@ -99,10 +99,16 @@ class _Renaming:
         known = {"term": self.nodes, "leaf": self.leaves, "recurrence": self.recurrences}
         return known[kind].get(int(cell), cell) if kind in known else cell
 
-    def moves(self, relation: str, row: Row) -> bool:
-        """Whether a row names something that has another name in the copy."""
-        pairs = zip(kinds_of(relation), row, strict=True)
-        return any(self.of(kind, cell) != cell for kind, cell in pairs)
+    def moved(self, names: Names) -> dict[tuple[str, Row], None]:
+        """The rows about several things that name one that has another name in the copy."""
+        known = (("term", self.nodes), ("leaf", self.leaves), ("recurrence", self.recurrences))
+        return {
+            said: None
+            for kind, others in known
+            for one, other in others.items()
+            if one != other
+            for said in names.naming.get((kind, one), ())
+        }
 
     def row(self, relation: str, row: Row) -> Row:
         pairs = zip(kinds_of(relation), row, strict=True)
@@ -161,12 +167,11 @@ def _is_alike(loaded: Loaded, names: Names, one: Sequence[int], other: Sequence[
     renaming = _Renaming(loaded, names, one, other)
     if not renaming.is_possible or not _is_carried_alike(loaded, renaming):
         return False
-    for relation, row in names.others:
+    for relation, row in renaming.moved(names):
         if relation == "raw_define" and int(row[0]) not in renaming.recurrences:
             continue  # says what another recurrence is, and nothing of what it is made of
-        if renaming.moves(relation, row):
-            if (relation, renaming.row(relation, row)) not in names.others:
-                return False
+        if (relation, renaming.row(relation, row)) not in names.others:
+            return False
     return True
 
 

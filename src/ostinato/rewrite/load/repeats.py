@@ -41,12 +41,15 @@ class Names:
     """What the rows of a program name: operations by node, and rows by the number of their nodes.
 
     ``facts`` are what rows say of one node alone, ``others`` the rows about several nodes, or
-    about recurrences and leaves.
+    about recurrences and leaves; ``naming`` are those that name one thing, by its kind and number.
     """
 
     operations: dict[int, Operation] = field(default_factory=dict[int, Operation])
     facts: dict[int, list[Fact]] = field(default_factory=dict[int, list[Fact]])
     others: dict[tuple[str, Row], None] = field(default_factory=dict[tuple[str, Row], None])
+    naming: dict[tuple[str, int], list[tuple[str, Row]]] = field(
+        default_factory=dict[tuple[str, int], list[tuple[str, Row]]]
+    )
 
 
 def kinds_of(relation: str) -> tuple[str, ...]:
@@ -87,6 +90,9 @@ def names_of(rows: Mapping[str, Sequence[Row]]) -> Names:
                 out.facts.setdefault(int(row[at]), []).append(said)
         elif terms or moved:
             out.others.update({(relation, tuple(row)): None for row in table})
+            for said in ((relation, tuple(row)) for row in table):
+                for k in {*terms, *moved}:
+                    out.naming.setdefault((kinds[k], int(said[1][k])), []).append(said)
     return out
 
 
