@@ -46,6 +46,12 @@ def test_a_film_of_an_episode_is_a_gif(run: Path) -> None:
     assert (run / "film.gif").read_bytes()[:6] == b"GIF89a"
 
 
+def test_a_policy_that_does_not_fit_the_named_environment_is_refused(run: Path) -> None:
+    fact = "The policy of the run cannot act in Acrobot-v1: matrix product of"
+    with pytest.raises(OptionError, match=f"{fact}.*\n  Name an environment like that of the run"):
+        asked("eval", run, "--episodes", "1", "--environment", "Acrobot-v1")
+
+
 def test_every_one_of_several_trainings_is_played(tmp_path: Path) -> None:
     asked("train", *A2C, "--steps", "64", "--seeds", "3", "--out", tmp_path)
     asked("eval", tmp_path, "--episodes", "5", "--json", tmp_path / "found.json")

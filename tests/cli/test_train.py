@@ -141,6 +141,18 @@ MISTAKES = {
         "`games` is the same for all trainings of a program.\n"
         "  Train once for each value. What can be swept: learning_rate, discount,",
     ),
+    "a sweep without values": (
+        ("sweep", *A2C, "--over", "entropy"),
+        "`--over entropy` has no value.\n  Write --over name=value.",
+    ),
+    "a setting that is swept too": (
+        ("sweep", *A2C, "--set", "entropy=1", "--over", "entropy=1,2"),
+        "`entropy` has a value, and is swept too.\n  Leave out --set entropy.",
+    ),
+    "a setting that is swept twice": (
+        ("sweep", *A2C, "--over", "entropy=1,2", "--over", "entropy=3"),
+        "`entropy` is swept twice.\n  Write --over entropy=1,2,3.",
+    ),
     "no steps": (("train", *A2C, "--steps", "0"), "0 environment steps.\n  Give at least 1."),
 }
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ostinato import rl
 from ostinato.cli.as_json import write_json
-from ostinato.cli.trained_policy import TrainedPolicy, trained_policy
+from ostinato.cli.trained_policy import TrainedPolicy, acting_in, trained_policy
 from ostinato.rl.evaluation import MAX_FRAMES, MAX_STEPS
 
 
@@ -31,15 +31,16 @@ def evaluate(options: EvalOptions, json: Path | None, console: Console) -> int:
     """Play, show and write what the episodes came to, and return the exit status."""
     most = MAX_STEPS if options.max_steps is None else options.max_steps
     trained = trained_policy(options.run, options.environment, console)
-    played = rl.evaluate(
-        trained.env,
-        trained.policy,
-        trained.weights,
-        episodes=options.episodes,
-        greedy=not options.sample,
-        seed=options.seed,
-        max_steps=most,
-    )
+    with acting_in(options.environment):
+        played = rl.evaluate(
+            trained.env,
+            trained.policy,
+            trained.weights,
+            episodes=options.episodes,
+            greedy=not options.sample,
+            seed=options.seed,
+            max_steps=most,
+        )
     console.print(_sentence(played, trained.step), highlight=False, soft_wrap=True)
     unfinished = int((~played.ended).sum())
     if unfinished:

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 
 from ostinato import nn, rl
-from ostinato.cli.trained_policy import TrainedPolicy, trained_policy
+from ostinato.cli.trained_policy import TrainedPolicy, acting_in, trained_policy
 from ostinato.pdg.errors import OptionError
 from ostinato.pdg.functions import Array
 
@@ -23,7 +23,8 @@ def export(
     trained = trained_policy(run, environment, console)
     weights = _of_one(trained, training)
     if file.suffix == ".onnx":
-        rl.export_onnx(file, trained.env, trained.single, weights)
+        with acting_in(environment):
+            rl.export_onnx(file, trained.env, trained.single, weights)
     else:
         nn.save_weights(file, weights)
     numbers = sum(array.size for array in weights.values())

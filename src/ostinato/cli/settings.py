@@ -40,14 +40,14 @@ def read_settings(
     return values
 
 
-def parted(setting: str) -> tuple[str, str]:
-    """Return the name and the text of a setting.
+def parted(setting: str, option: str = "--set") -> tuple[str, str]:
+    """Return the name and the text of a setting that an option gives.
 
     Errors: OptionError if there is no value.
     """
     name, equals, text = setting.partition("=")
     if not equals:
-        raise OptionError(f"`--set {setting}` has no value.", "Write --set name=value.")
+        raise OptionError(f"`{option} {setting}` has no value.", f"Write {option} name=value.")
     return name, text
 
 

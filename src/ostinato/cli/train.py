@@ -125,6 +125,8 @@ def built(options: TrainOptions, run: RunOptions, console: Console) -> rl.Traini
     algorithm = known[options.algorithm]
     given = read_settings(algorithm, run.settings, {"env"})
     chosen, arguments, sizes = _swept(algorithm, options.swept)
+    for name in chosen.keys() & given.keys():
+        raise OptionError(f"`{name}` has a value, and is swept too.", f"Leave out --set {name}.")
     several = options.seeds > 1 or bool(sizes)
     seeds = ot.dim("seed", size=options.seeds) if several else ()
     env = rl.make(options.environment)
@@ -146,9 +148,12 @@ def _swept(
     arguments: dict[str, npt.NDArray[np.float32]] = {}
     kinds = settable(algorithm)
     for setting in swept:
-        name, text = parted(setting)
+        name, text = parted(setting, "--over")
         if name not in kinds:
             raise unknown(name, algorithm, kinds)
+        if name in tensors:
+            whole = ",".join(parted(each)[1] for each in swept if parted(each)[0] == name)
+            raise OptionError(f"`{name}` is swept twice.", f"Write --over {name}={whole}.")
         if not mentions(kinds[name], Tensor):
             several = ", ".join(each for each in kinds if mentions(kinds[each], Tensor))
             fact = f"`{name}` is the same for all trainings of a program."
@@ -162,7 +167,7 @@ def _swept(
 
 def _choices(setting: str) -> list[str]:
     """A swept setting as one setting for each value."""
-    name, text = parted(setting)
+    name, text = parted(setting, "--over")
     return [f"{name}={value}" for value in text.split(",")]
 
 

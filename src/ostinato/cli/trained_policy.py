@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +17,7 @@ from ostinato.cli.run import RunOptions
 from ostinato.cli.run_directory import CHECKPOINT
 from ostinato.cli.train import built, options_of
 from ostinato.nn.module import Module
-from ostinato.pdg.errors import CheckpointError, OptionError
+from ostinato.pdg.errors import CheckpointError, OptionError, ShapeError
 from ostinato.pdg.functions import Array
 from ostinato.runtime.run.checkpoint import read
 
@@ -63,6 +64,21 @@ def trained_policy(directory: Path, environment: str | None, console: Console) -
         one = training
     weights = training.policy.state_dict(state)
     return TrainedPolicy(rl.make(name), training.policy, one.policy, weights, state.step)
+
+
+@contextmanager
+def acting_in(environment: str | None) -> Generator[None]:
+    """Say so where a policy does not fit an environment that was named.
+
+    Errors: OptionError.
+    """
+    try:
+        yield
+    except ShapeError as error:
+        if environment is None:
+            raise
+        fact = f"The policy of the run cannot act in {environment}: {error.fact}."
+        raise OptionError(fact, "Name an environment like that of the run.") from None
 
 
 def _of_file(
