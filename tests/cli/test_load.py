@@ -55,8 +55,46 @@ def test_a_file_that_is_no_python_is_an_error_with_its_line(
 
 
 def test_a_missing_file_is_an_error() -> None:
-    with pytest.raises(OptionError, match="There is no file nowhere.py"):
+    with pytest.raises(OptionError, match="`nowhere.py` does not exist"):
         load_function("nowhere.py")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=f"`{tmp_path}` is no file.\n  Give the path of a Python"):
+        load_function(str(tmp_path))
+
+
+RECORDED = """
+import ostinato as ot
+def main() -> ot.Experiment:
+    i, t = ot.dims("i t")
+    program = ot.Program(loss=1.0 * i, norm=2.0 * i, other=1.0 * t)
+    stop = ot.Solved(at_least=3.0, metric="norm")
+    return ot.Experiment(
+        program=program, over=i, arguments={"I": 3, "T": 2}, steps_per_record=1, stop=stop, METRIC
+    )
+"""
+
+
+@pytest.mark.parametrize(
+    ("metric", "stopped", "name"),
+    [
+        ("", "norm", "episode_return"),
+        ('metric="loss"', "mean", "mean"),
+        ('metric="other"', "norm", "other"),
+    ],
+)
+def test_a_metric_that_no_record_has_is_an_error(
+    program: Callable[[str], str], metric: str, stopped: str, name: str
+) -> None:
+    text = RECORDED.replace("METRIC", metric)
+    place = program(text.replace('"norm")', f'"{stopped}")'))
+    with pytest.raises(OptionError) as caught:
+        load_experiment(place, [])
+    assert str(caught.value) == (
+        f"{place} records `{name}`, which is no output over `i` of its program.\n"
+        "  Give its Experiment a `metric`: loss, norm."
+    )
 
 
 def test_a_function_that_returns_something_else_is_an_error(

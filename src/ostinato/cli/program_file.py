@@ -45,7 +45,22 @@ def load_experiment(place: str, settings: Iterable[str]) -> Experiment:
             f"{place} returns a {type(made).__name__}, not an Experiment.",
             "Return ostinato.Experiment(program=..., over=..., arguments=..., ...).",
         )
+    _check_metrics(made, place)
     return made
+
+
+def _check_metrics(made: Experiment, place: str) -> None:
+    """Refuse to record what no record has.
+
+    Errors: OptionError.
+    """
+    over = str(made.over)
+    known = [n for n, node in made.program.pdg.outputs if [*map(str, node.domain)][:1] == [over]]
+    known = [name for name in known if name in made.program.outputs]
+    for name in (made.metric, *(() if made.stop is None else (made.stop.metric,))):
+        if known and name not in known:
+            fact = f"{place} records `{name}`, which is no output over `{over}` of its program."
+            raise OptionError(fact, f"Give its Experiment a `metric`: {', '.join(known)}.")
 
 
 def load_program(place: str, settings: Iterable[str]) -> Program | Experiment:
@@ -66,7 +81,8 @@ def _call(place: str, settings: Iterable[str]) -> object:
 
 def _load_module(path: Path) -> ModuleType:
     if not path.is_file():
-        raise OptionError(f"There is no file {path}.", "Give the path of a Python file.")
+        is_there = "is no file" if path.exists() else "does not exist"
+        raise OptionError(f"`{path}` {is_there}.", "Give the path of a Python file.")
     if path.suffix != ".py":
         raise OptionError(f"{path} is not a Python file.", "Give the path of a .py file.")
     # A program called random.py must not replace the library module.
