@@ -52,6 +52,20 @@ def test_a_window_that_leaves_the_domain() -> None:
     )
 
 
+def test_positions_of_two_dimensions_that_changed_places() -> None:
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t))
+    mean, where = x[:, b], here()
+    assert refusal(DomainError, lambda: ot.Program(y=mean.mean(0))) == (
+        f"{where}: `x` is read at t = 1, outside its domain 0 <= t < T "
+        "(first bad point: b=1, with B=2, T=1)\n"
+        "  Write the positions in the order of the dimensions, (b, t): `x[b, :]`."
+    )
+    first, where = (2.0 * x)[0, b], here()
+    assert refusal(DomainError, lambda: ot.Program(y=first)).endswith("(b, t): `(...)[b, 0]`.")
+    ot.Program(y=x[b, :].mean(0), z=(2.0 * x)[b, 0])
+
+
 def test_a_step_that_a_short_run_has_not() -> None:
     t = ot.dims("t")
     program = ot.Program(y=ot.input("x", over=t)[5])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ostinato.pdg.condition import Cond, at_least, every, some
 from ostinato.pdg.demand.demand import MOST_PIECES, Demand, box, read_relation
@@ -170,6 +170,11 @@ def _first_bad(sample: Sample) -> str:
 
 def _remedy(x: Node, op: Read, point: dict[Dim, int]) -> str:
     table = dict(op.at)
+    name = str(x) if is_named(x) else "(...)"
+    ordered = _in_order(x.domain, table)
+    if ordered:
+        dims = ", ".join(map(str, x.domain))
+        return f"Write the positions in the order of the dimensions, ({dims}): `{name}[{ordered}]`."
     inside: list[Index] = []
     for d in x.domain:
         index = table.get(d, expr(d))
@@ -182,8 +187,20 @@ def _remedy(x: Node, op: Read, point: dict[Dim, int]) -> str:
         elif d in table:
             index = minimum(index, last)
         inside.append(index)
-    name = str(x) if is_named(x) else "(...)"
     return f"Read `{name}[{', '.join(map(spell, inside))}]`, or add a case for this point."
+
+
+def _in_order(domain: Sequence[Dim], table: Mapping[Dim, Index]) -> str:
+    """The positions where those of two dimensions have changed places; empty if none have."""
+    at = {d: table.get(d, expr(d)) for d in domain}
+    whole = {d: Slice(expr(0), expr(d.extent)) for d in domain}
+    pairs = ((d, e) for d in domain for e in domain if d != e and at[d] == expr(e) != at[e])
+    found = next(pairs, None)
+    if found is None:
+        return ""
+    d, e = found
+    at[d], at[e] = whole[d] if at[e] == whole[e] else at[e], expr(e)
+    return ", ".join(":" if at[x] == whole[x] else spell(at[x]) for x in domain)
 
 
 def spell(index: Index) -> str:
