@@ -124,8 +124,8 @@ def show(suite: Suite, report: Report, console: Console) -> None:
         for each in group:
             table.add_row(*map(escape, cells(each)))
         table.add_section()
-    for each in report.refused:
-        table.add_row(*map(escape, refused(each)))
+    for lost in report.refused:
+        table.add_row(*map(escape, refused(lost)))
     console.print(table)
     for line in findings([each for group in groups for each in group]):
         console.print(line)
@@ -178,7 +178,8 @@ def pairs(now: Path | None, folder: Path) -> list[tuple[str, history.Entry, Repo
                 found.append((suite, earlier, newest.report))
         return found
     report = report_of(now)
-    for suite in dict.fromkeys(each.suite for each in (*report.rows, *report.refused)):
+    measured = [row.suite for row in report.rows]
+    for suite in dict.fromkeys([*measured, *(each.suite for each in report.refused)]):
         earlier = history.last(suite, report.machine, folder)
         if earlier is not None:
             rows = tuple(row for row in report.rows if row.suite == suite)

@@ -82,7 +82,16 @@ def measure_case(
         if case.beside:
             return list(measure_beside(suite, case, rounds, (entries, programs), budget_s))
         samples = alternate(programs, rounds, case.warm_up, budget_s=budget_s)
-    return rows_of(suite, case, [(entry, samples[name]) for name, entry in entries.items()])
+    rows: list[tuple[Entry, Sequence[Sample]]] = []
+    refused: list[Refusal] = []
+    for name, entry in entries.items():
+        found = samples[name]
+        if isinstance(found, Refused):
+            size = {**case.size, **entry.size}
+            refused.append(Refusal(suite, named(case, entry), entry.system, size, found.reason))
+        else:
+            rows.append((entry, found))
+    return [*rows_of(suite, case, rows), *refused]
 
 
 def measure_beside(
@@ -130,20 +139,19 @@ def worst(values: Sequence[float], unit: str) -> Spread:
     return replace(found, median=found.high if is_better_low(unit) else found.low)
 
 
-def rows_of(
-    suite: str, case: Case, sampled: Iterable[tuple[Entry, Sequence[Sample] | Refused]]
-) -> list[Row | Refusal]:
+def named(case: Case, entry: Entry) -> str:
+    """Return the name of a program in rows, with that of its form."""
+    return f"{case.program}/{entry.form}" if entry.form else case.program
+
+
+def rows_of(suite: str, case: Case, sampled: Iterable[tuple[Entry, Sequence[Sample]]]) -> list[Row]:
     """Return a row for each program and unit, and for systems with several forms the best one."""
-    rows: list[Row | Refusal] = []
+    rows: list[Row] = []
     forms: dict[tuple[str, str], list[Row]] = {}
     for entry, samples in sampled:
-        program = f"{case.program}/{entry.form}" if entry.form else case.program
         size = {**case.size, **entry.size}
-        if isinstance(samples, Refused):
-            rows.append(Refusal(suite, program, entry.system, size, samples.reason))
-            continue
         for unit, values in by_unit(samples, case.unit).items():
-            row = row_from(suite, program, entry.system, size, unit, spread(values))
+            row = row_from(suite, named(case, entry), entry.system, size, unit, spread(values))
             rows.append(row)
             if entry.form:
                 forms.setdefault((entry.system, unit), []).append(row)

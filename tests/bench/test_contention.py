@@ -131,6 +131,10 @@ def test_the_table_says_that_its_figures_are_the_worst() -> None:
 
 
 def test_no_round_begins_after_the_budget() -> None:
-    samples = alternate({"a": lambda: time.sleep(0.02)}, 50, False, 0.0, budget_s=0.05)
-    assert 1 < len(samples["a"]) < 5
-    assert len(alternate({"a": int}, 50, False, 0.0, budget_s=-1.0)["a"]) == 1
+    def program() -> int:
+        time.sleep(0.02)
+        return 0
+
+    samples = alternate({"a": program}, 50, False, 0.0, budget_s=0.05)["a"]
+    assert isinstance(samples, list) and 1 < len(samples) < 5
+    assert alternate({"a": int}, 50, False, 0.0, budget_s=-1.0)["a"] == [0]

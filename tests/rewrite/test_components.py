@@ -64,7 +64,7 @@ def test_returns_of_many_steps_leave_learning_its_order() -> None:
     w, s = ot.recurrent("w", over=i), ot.recurrent("s", over=(i, t))
     s[i, 0] = 1.0
     s[i, t + 1] = s * w
-    found = s
+    found: ot.Tensor = s
     for _ in range(70):
         found = s + 0.5 * ot.where(t == t.size - 1, s, found.at(t=t + 1))
     w[0] = 0.5

@@ -90,9 +90,10 @@ def names_of(rows: Mapping[str, Sequence[Row]]) -> Names:
                 out.facts.setdefault(int(row[at]), []).append(said)
         elif terms or moved:
             out.others.update({(relation, tuple(row)): None for row in table})
-            for said in ((relation, tuple(row)) for row in table):
+            for row in table:
                 for k in {*terms, *moved}:
-                    out.naming.setdefault((kinds[k], int(said[1][k])), []).append(said)
+                    known = out.naming.setdefault((kinds[k], int(row[k])), [])
+                    known.append((relation, tuple(row)))
     return out
 
 

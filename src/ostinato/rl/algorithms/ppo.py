@@ -42,9 +42,7 @@ def ppo(
     >>> training.train(seed=1)["episode_return"].shape
     (50,)
     """
-    if minibatches > games * steps:
-        fact = f"`ppo` learns from {minibatches} minibatches of {games * steps} steps"
-        raise ArgumentError(fact, "Give fewer minibatches, or more games or steps.", place())
+    _check(games * steps, minibatches)
     (b, i, e, t), m = ot.dims("b i e t"), ot.dim("m", size=minibatches)
     settings = learning_rate, discount, trace, clip, entropy, value_weight, norm, kl_limit
     updates = ot.carried(i, e, m, each=(each := rl.trainings(over, *settings)))
@@ -64,11 +62,10 @@ def ppo(
     optimizer = held(optim.Clipped(optim.Adam(rate, eps=1e-5), norm=norm), told, kl_limit, updates)
     optimizer.minimize(loss, (*actor.parameters, *critic.parameters))
     last = {name: tensor.at(e=-1, m=-1) for name, tensor in told.items()}
-    chosen = {f"rows_{name}": positions for name, positions in rows.items()}
     return trained(
         played, actor if seen is None else rl.Normalised(actor, seen), last, each=each,
-        networks={"actor": actor, "critic": critic}, tensors={**before, **chosen, "loss": loss},
-        B=games, I=iterations, T=steps, E=epochs,
+        networks={"actor": actor, "critic": critic}, B=games, I=iterations, T=steps, E=epochs,
+        tensors={**before, **{f"rows_{name}": at for name, at in rows.items()}, "loss": loss},
     )  # fmt: skip
 
 
@@ -118,6 +115,13 @@ def held(
     if limit is None:
         return optimizer
     return optim.Masked(optimizer, near(told["divergence"], limit, updates))
+
+
+def _check(steps: int, minibatches: int) -> None:
+    """Refuse minibatches of nothing."""
+    if minibatches > steps:
+        fact = f"`ppo` learns from {minibatches} minibatches of {steps} steps"
+        raise ArgumentError(fact, "Give fewer minibatches, or more games or steps.", place())
 
 
 def near(divergence: ot.Tensor, limit: Number, updates: Carried) -> ot.Tensor:
