@@ -52,7 +52,8 @@ def test_sums_in_any_order_come_to_nearly_the_same(
     simulate()
     found = program.compile(target="cuda", threads=2)(seed=3, **given)
     for output, value in expected.items():
-        np.testing.assert_allclose(found[output], value, rtol=1e-4, atol=1e-5, err_msg=output)
+        one, other = (np.asarray(each, np.float64) for each in (found[output], value))
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5, err_msg=output)
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LONG])

@@ -31,6 +31,10 @@ def adds(out: Block) -> None:
     out.let("total", total + x())
 
 
+def of_a_row(out: Block) -> None:
+    out.let("total", total + x(Name("k") + Name("row")))
+
+
 def of_two(out: Block) -> None:
     out.let("total", call("f32", total + x() + x(Name("k") + 1)))
     out.let("most", call("maximum_f32", "most", x()))
@@ -147,7 +151,7 @@ class Memory:
 @pytest.mark.parametrize("terms", [64, 65, 1000])
 @pytest.mark.parametrize("rows", [1, 5, 64])
 def test_every_term_of_every_row_is_added_once(rows: int, terms: int) -> None:
-    made = fold(lambda out: out.let("total", total + x(Name("k") + Name("row"))), terms)
+    made = fold(of_a_row, terms)
     assert made.fits(is_exact=False)
     parts, ends = made.by_rows(lambda name: name, "row", rows, Name("0"), "1")
     scope = run(parts, {"arena": Kinds, "cuda": Memory, "f32": float})
