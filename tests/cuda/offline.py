@@ -54,7 +54,7 @@ def ptx(source: str, kernel: str, integers: int, capability: tuple[int, int]) ->
     exec(compile(source, "<generated>", "exec"), scope)
     made = scope["Arena"]
     names = {"bool": "uint8", "met": "uint32"}
-    views = [getattr(types, names.get(n, n))[::1] for n in made._fields]
+    views = [getattr(types, names.get(n, n))[::1] for n in map(str, made._fields)]
     words = types.int64[::1]
     arrays = [words, words] if kernel == "main" else [words]
     given = (types.NamedTuple(views, made), *arrays, *[types.int64] * integers)
