@@ -38,12 +38,15 @@ class Case:
     begins: bool = False
     aligned: frozenset[str] = BOTH
     exact: bool = False
+    turns: int = 0  # of an axis around k: it adds to what is stored, and nothing follows
 
     @property
     def spec(self) -> Matmul:
         a_row, b_row = self.k + self.gap, self.n + self.gap
         a_column, b_column = self.m + self.gap, self.k + self.gap
         operands = (Operand("result", self.n, 1), Operand("bias", 0, 1))
+        around = ((self.turns, 256, 256),) if self.turns else ()
+        steps = (Step("out", ("name", "acc"), "result"),) if self.turns else ADDED
         return Matmul(
             "float32",
             self.m,
@@ -52,27 +55,29 @@ class Case:
             (1, a_column) if self.is_down[0] else (a_row, 1),
             (1, b_column) if self.is_down[1] else (b_row, 1),
             operands,
-            ADDED,
-            start="result" if self.begins else None,
+            steps,
+            start="result" if self.begins or self.turns else None,
             rows="living_rows" if self.rows is not None else "",
+            around=around,
         )
 
 
 def computed(case: Case, threads: int, text: str = "") -> npt.NDArray[np.float32]:
     """What a block makes of numbers by chance, beside what the matrices give."""
     spec, numbers = case.spec, np.random.default_rng(0)
-    a = numbers.integers(-4, 5, (case.m, case.k)).astype(np.float32)
-    b = numbers.integers(-4, 5, (case.k, case.n)).astype(np.float32)
+    turns = case.turns or 1
+    a = numbers.integers(-4, 5, (turns, case.m, case.k)).astype(np.float32)
+    b = numbers.integers(-4, 5, (turns, case.k, case.n)).astype(np.float32)
     bias = numbers.integers(-4, 5, case.n).astype(np.float32)
     start = numbers.integers(-4, 5, (case.m, case.n)).astype(np.float32)
     read = case.m if case.rows is None else case.rows
-    a[read:] = np.nan
+    a[:, read:] = np.nan
     words = np.full(8192, np.nan, np.float32)
     at = {"a": 4, "b": 1024, "result": 4096, "bias": 2048}
     for name, matrix, strides in (("a", a, spec.a), ("b", b, spec.b)):
         at[name] += name not in case.aligned
-        for (i, j), x in np.ndenumerate(matrix):
-            words[at[name] + i * int(strides[0]) + j * int(strides[1])] = x
+        for (turn, i, j), x in np.ndenumerate(matrix):
+            words[at[name] + turn * 256 + i * int(strides[0]) + j * int(strides[1])] = x
     words[at["bias"] : at["bias"] + case.n] = bias
     words[at["result"] : at["result"] + case.m * case.n] = start.ravel()
     memory = Memory(words.view(np.uint8), shared_bytes=max(8, 4 * ROOM))
@@ -84,7 +89,8 @@ def computed(case: Case, threads: int, text: str = "") -> npt.NDArray[np.float32
     args = (memory.views(), *ordered)
     launch(scope["main"], 1, threads, memory, args, random.Random(0))
     found = words[at["result"] : at["result"] + case.m * case.n].reshape(case.m, case.n)
-    whole = a @ b + bias + (start if case.begins else 0)
+    whole = (a @ b).sum(0) + (start if case.turns or case.begins else 0)
+    whole = whole if case.turns else whole + bias
     expected = np.where(np.arange(case.m)[:, None] < read, whole, 0)
     np.testing.assert_array_equal(found, expected)
     return found
@@ -126,6 +132,12 @@ def test_products_of_any_layout_are_those_of_matrices(
 ) -> None:
     computed(replace(case, rows=round(living * case.m)), threads)
     computed(case, threads)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(("m", "n", "k"), [(4, 4, 4), (8, 4, 1), (3, 8, 12), (12, 12, 12)])
+def test_a_sum_runs_over_axes_around_the_terms(m: int, n: int, k: int, exact: bool) -> None:
+    computed(Case(m, n, k, turns=3, exact=exact), 3)
 
 
 @settings(max_examples=20)

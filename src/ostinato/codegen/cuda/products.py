@@ -151,14 +151,14 @@ class Product:
         """Add up the terms of a thread; those of the next turn are loaded before a turn's."""
         sides = (*(f"a_{i}" for i in range(of.rows)), *(f"b_{j}" for j in range(of.columns)))
         first, last, step = self.bounds(of)
-        if self.spec.k == of.slices * step:
-            self.loaded(out, of, first)
-            self.added_turn(out, of, each)
-            return
         if self.spec.around:
             with self.terms(out, of):
                 self.loaded(out, of, TERM)
                 self.added_turn(out, of, each)
+            return
+        if self.spec.k == of.slices * step:
+            self.loaded(out, of, first)
+            self.added_turn(out, of, each)
             return
         with ExitStack() as inside:
             if not isinstance(self.spec.k, int):
