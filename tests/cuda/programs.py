@@ -47,6 +47,13 @@ def folds() -> Made:
     ), {"x": values(67, 3, 5)}
 
 
+def extremes() -> Made:
+    b = ot.dims("b")
+    y = ot.exp(ot.input("x", (32,), over=b))
+    found = {"most": y[:].max(0), "total": y[:].sum(0), "least": y[:].min(0)}
+    return ot.Program(**found), {"x": values(70, 32)}
+
+
 def draws() -> Made:
     b, t = ot.dims("b t")
     return ot.Program(
@@ -228,7 +235,7 @@ def orders_of_many() -> Made:
 
 PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers)},
-    **{f.__name__: f for f in (orders, permutations, products)},
+    **{f.__name__: f for f in (orders, permutations, products, extremes)},
     **{f.__name__: f for f in (convolution, network, reinforce, ppo, ragged, environment)},
     **{f.__name__: f for f in (logistic, ended, nested, sums, steered, counts, orders_of_many)},
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),

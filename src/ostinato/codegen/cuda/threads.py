@@ -380,7 +380,7 @@ class Threads(Dealt):
         self.shared_bytes = max(self.shared_bytes, made.shared_bytes)
         self.begin((of,))
         self.alone.difference_update(given((of,)))
-        rest = [x for x in kept if x not in sums]
+        rest = [x for x in kept if x not in sums or made.sums[x.name].operation != "+"]
 
         def fresh(name: str) -> str:
             return unused(name, self.taken)
