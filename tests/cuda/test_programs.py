@@ -45,18 +45,6 @@ def test_simulated_blocks_give_the_bits_of_the_cpu(
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LONG])
-def test_sums_in_any_order_come_to_nearly_the_same(
-    name: str, simulate: Callable[..., None]
-) -> None:
-    program, given, expected = made(name)
-    simulate()
-    found = program.compile(target="cuda", threads=2)(seed=3, **given)
-    for output, value in expected.items():
-        one, other = (np.asarray(each, np.float64) for each in (found[output], value))
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5, err_msg=output)
-
-
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LONG])
 def test_a_launch_for_each_phase_gives_them_too(name: str, simulate: Callable[..., None]) -> None:
     program, given, expected = made(name)
     simulate(can_cooperate=False)
