@@ -53,7 +53,7 @@ class Dealt(OneThread):
         first, last, step = map(self.value, bounds(loop))
         self.count += 1
         lane, size = f"lane_{self.count}", SQUARE * SQUARE
-        turns = quotient(binary("+", binary("-", last, first), binary("-", step, 1)), step)
+        turns = binary("//", binary("+", binary("-", last, first), binary("-", step, 1)), step)
         index = binary("+", first, binary("*", quotient(lane, size), step))
         made: list[Statement] = [Let((loop.index,), index)]
         for statement in map(self.plain, body):
