@@ -9,11 +9,19 @@ from ostinato.codegen.loops.expression import Expression, Name, binary, call
 
 x, n, at = map(Name, ("x", "n", "at"))
 CHANGE = without_long({"n"})
-WORDS = {"u64": lambda x: x % 2**64, "i64": lambda x: (x + 2**63) % 2**64 - 2**63}
+
+
+def u64(word: int) -> int:
+    return word % 2**64
+
+
+def i64(word: int) -> int:
+    return u64(word + 2**63) - 2**63
 
 
 def value(of: Expression, **names: int) -> int:
-    found: int = eval(str(of), {**WORDS, "min": min, "max": max}, names)
+    known = {"u64": u64, "i64": i64, "min": min, "max": max}
+    found: int = eval(str(of), known, names)
     return found
 
 
