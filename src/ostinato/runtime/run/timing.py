@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -32,7 +33,7 @@ def load_stamping(made: Profiled) -> Stamping:
 
 
 @dataclass(kw_only=True)
-class RunLog:
+class RunLog(ABC):
     """What is noted of one run: when Python began and ended its part, and what workers did.
 
     Waits and loops are those of `Profiled`; the ``note`` says how the run differed from others.
@@ -49,9 +50,9 @@ class RunLog:
         """Note when something began."""
         self.times[name] = time.perf_counter_ns()
 
+    @abstractmethod
     def tracks(self) -> tuple[Track, ...]:
         """What every worker did that began before all was done."""
-        raise NotImplementedError
 
 
 @dataclass(kw_only=True)
