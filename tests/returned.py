@@ -5,9 +5,9 @@ import time
 from ostinato.runtime.run.blocking_pool import working
 
 
-def all_returned(before: int) -> bool:
-    """Whether soon no more workers are in a run than before."""
+def all_returned() -> bool:
+    """Whether soon no worker of this process is in a run."""
     end = time.monotonic() + 20
-    while working() > before and time.monotonic() < end:
+    while working() and time.monotonic() < end:
         time.sleep(0.001)
-    return working() == before
+    return not working()

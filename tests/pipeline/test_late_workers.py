@@ -115,7 +115,7 @@ def test_a_run_ends_without_workers_that_never_begin(
         assert not go.is_set()
     finally:
         go.set()
-    assert all_returned(0)
+    assert all_returned()
     assert_expected(name, run(name, 3))
 
 

@@ -17,7 +17,6 @@ from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal
 from ostinato.pdg.errors import NonFiniteError
 from ostinato.pdg.index import Dim, expr
-from ostinato.runtime.run.blocking_pool import working
 from ostinato.runtime.run.execution import Bound
 from ostinato.runtime.run.executor import Executable
 from ostinato.runtime.run.stream import Stream
@@ -89,21 +88,19 @@ def test_records_come_one_per_step(program: Executable) -> None:
 
 
 def test_closing_a_stream_ends_the_run_early(program: Executable) -> None:
-    before = working()
     stream = Stream(program, "i", bound(10**7))
     first = next(stream)
     stream.close()
     assert first.w == 2.0
     assert list(stream) == []
-    assert all_returned(before)
+    assert all_returned()
     assert program.run(bound(3))["w"].tolist() == expected(3).tolist()
 
 
 def test_a_stream_that_nobody_holds_ends(program: Executable) -> None:
-    before = working()
     for _ in Stream(program, "i", bound(10**7)):
         break
-    assert all_returned(before)
+    assert all_returned()
 
 
 def test_an_interrupt_ends_the_run_and_is_passed_on(
@@ -112,12 +109,11 @@ def test_an_interrupt_ends_the_run_and_is_passed_on(
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    before = working()
     monkeypatch.setattr("time.sleep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(Stream(program, "i", bound(10**7)))
     monkeypatch.undo()  # who waits for threads sleeps too
-    assert all_returned(before)
+    assert all_returned()
 
 
 def test_the_explanation_gives_the_memory_of_a_run(program: Executable) -> None:
