@@ -159,6 +159,48 @@ def test_arguments_cannot_be_written(run: Run) -> None:
 
 
 @both
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_function_may_return_one_buffer_at_every_call(run: Run, reverse: bool) -> None:
+    image, reward = np.empty(3, "float32"), np.empty((), "float32")
+
+    def shown(k: Array) -> tuple[Array, Array]:
+        image[...] = (k, 10 * k, -k)
+        reward[...] = 0.5 * k
+        return image, reward
+
+    x = ot.input("x", over=t, dtype="float32")
+    seen, gain = several(ot.host(shown, x, shape=(((3,), "float32"), ((), "float32"))))
+    past = ot.recurrent("past", (3,), over=t)
+    past[0 if not reverse else -1] = 0.0
+    if reverse:
+        past[t - 1] = past[t] + seen
+    else:
+        past[t + 1] = past[t] + seen
+    values = np.array([1, 2, 4, 8], "float32")
+    found = run(ot.Program(seen=seen, gain=gain, sums=past), x=values)
+    wanted = np.outer(values, [1, 10, -1])
+    np.testing.assert_array_equal(found["seen"], wanted)
+    np.testing.assert_array_equal(found["gain"], 0.5 * values)
+    sums = np.cumsum(wanted[::-1] if reverse else wanted, 0)
+    around = np.concatenate([np.zeros((1, 3)), sums[:-1]])
+    np.testing.assert_array_equal(found["sums"], around[::-1] if reverse else around)
+
+
+@both
+def test_a_function_may_return_what_it_was_given(run: Run) -> None:
+    x = ot.recurrent("x", (4,), over=t)
+    x[0] = ot.arange(4).cast("float32")
+    kinds = ((4,), "float32"), ((4,), "float32")
+    turned, same = several(ot.host(lambda v: (v[::-1], v), x, shape=kinds))
+    x[t + 1] = turned + 1.0
+    found = run(ot.Program(x=x, same=same, turned=turned), T=3)
+    wanted = [[0, 1, 2, 3], [4, 3, 2, 1], [2, 3, 4, 5]]
+    np.testing.assert_array_equal(found["x"], wanted)
+    np.testing.assert_array_equal(found["same"], wanted)
+    np.testing.assert_array_equal(found["turned"], np.flip(wanted, 1))
+
+
+@both
 def test_a_function_knows_its_point(run: Run) -> None:
     x = ot.input("x", over=(b, t))
     y = one(ot.host(lambda v: 10 * ot.debug.point()["b"] + ot.debug.point()["t"], x))

@@ -12,9 +12,9 @@ from ostinato.language.tensor import ShapeLike, Tensor, as_shape, as_tensor, mer
 from ostinato.pdg import build
 from ostinato.pdg.errors import HostError, ShapeError
 from ostinato.pdg.functions import HALVES
-from ostinato.pdg.host_functions import HostFunction, Result, carrier, parts, width
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, product
-from ostinato.pdg.node import PURE, Dtype, Host, Node, intern
+from ostinato.pdg.host_functions import HostFunction, Result, parts
+from ostinato.pdg.index import Dim, Slice, dims_of, expr, product
+from ostinato.pdg.node import PURE, Host, Node, intern
 from ostinato.pdg.origin import Origin
 from ostinato.pdg.plaintext import plain
 from ostinato.provenance.place import place
@@ -135,14 +135,9 @@ def _is_several(shape: object) -> bool:
 
 def _call(op: Host, args: Sequence[Node], function: HostFunction, where: str) -> Node:
     """The node of a call: its one result, or all results in one row."""
-    dtype: Dtype = carrier(function.results)
-    shape: tuple[Expr, ...] = ()
-    if not function.is_packed:
-        shape = (*function.lead, *function.results[0].shape)
-    elif function.results:
-        shape = (*function.lead, width(function.results, dtype))
     domain = build.union_domain(args)
-    return intern((op, tuple(args), domain, shape, dtype), Origin(where, function.name))
+    made = (op, tuple(args), domain, function.shape, function.dtype)
+    return intern(made, Origin(where, function.name))
 
 
 def unpacked(node: Node, function: HostFunction, where: str) -> list[Node]:

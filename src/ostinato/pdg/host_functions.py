@@ -55,11 +55,6 @@ def parts(result: Result, dtype: Dtype) -> int:
     return 2 if result.dtype == "int64" and dtype == "float64" else 1
 
 
-def width(results: Sequence[Result], dtype: Dtype) -> Expr:
-    """How many numbers of the common type all results take."""
-    return sum((product(r.shape) * parts(r, dtype) for r in results), expr(0))
-
-
 @dataclass(frozen=True, eq=False)
 class HostFunction:
     """A function, its declared results, and the dimensions of which it gets all points at once.
@@ -78,6 +73,20 @@ class HostFunction:
     def lead(self) -> tuple[Expr, ...]:
         return tuple(expr(d.extent) for d in self.over)
 
+    @cached_property
+    def dtype(self) -> Dtype:
+        return carrier(self.results)
+
+    @cached_property
+    def shape(self) -> tuple[Expr, ...]:
+        """The shape of the array of all results; of none, that of a number."""
+        if not self.results:
+            return ()
+        if not self.is_packed:
+            return (*self.lead, *self.results[0].shape)
+        numbers = (product(r.shape) * parts(r, self.dtype) for r in self.results)
+        return (*self.lead, sum(numbers, expr(0)))
+
     @property
     def is_packed(self) -> bool:
         return len(self.results) != 1
@@ -87,9 +96,19 @@ class HostFunction:
 
         Errors: HostError if the function raises, or returns what does not fit.
         """
+        out: Array = np.empty(_sizes(self.shape, env), self.dtype)
+        self.write(out, args, point, env)
+        return out
+
+    def write(self, out: Array, args: Sequence[Array], point: Mapping[Dim, int], env: Env) -> None:
+        """Put the results of one call into an array of their common type, as `__call__` does.
+
+        ``out`` is as it was after an error. It may share memory with ``args``.
+        """
         own = len(args) - self.masks
         if not all(mask.any() for mask in args[own:]):
-            return self._packed(self._zeros(env), env)
+            out[...] = 0
+            return
         args = args[:own]
         named = {d.name: k for d, k in point.items()}
         views = [_readonly(a) for a in args]
@@ -104,19 +123,16 @@ class HostFunction:
         finally:
             _point.reset(token)
         try:
-            return self._packed(returned, env)
+            found = self._each(returned, env)
         except _Misfit as misfit:
             fact = f"`{self.name}` returned {misfit.found}{_at(named)}"
             raise HostError(fact, f"Return {misfit.wanted}, as declared.", self.where) from None
+        self._put(out, found)
 
-    def _zeros(self, env: Env) -> object:
-        sizes = (tuple(evaluate(n, env) for n in (*self.lead, *r.shape)) for r in self.results)
-        values = [np.zeros(size, r.dtype) for size, r in zip(sizes, self.results, strict=True)]
-        return values if self.is_packed else values[0]
-
-    def _packed(self, returned: object, env: Env) -> Array:
+    def _each(self, returned: object, env: Env) -> list[Array]:
+        """The declared results in what was returned, which may still be the arrays of others."""
         if not self.results:
-            return np.zeros((), "int32")
+            return [np.zeros((), "int32")]
         values = [returned]
         if self.is_packed:
             count = len(self.results)
@@ -125,16 +141,19 @@ class HostFunction:
             values = list(cast(Sequence[object], returned))
             if len(values) != count:
                 raise _Misfit(f"{len(values)} results", f"{count} results")
-        arrays = [self._fitted(v, r, env) for v, r in zip(values, self.results, strict=True)]
-        if not self.is_packed:
-            return arrays[0]
-        dtype = carrier(self.results)
-        rows = [
-            row
-            for array, result in zip(arrays, self.results, strict=True)
-            for row in _split(array, len(self.over), parts(result, dtype))
-        ]
-        return np.concatenate([row.astype(dtype) for row in rows], axis=-1)
+        return [self._fitted(v, r, env) for v, r in zip(values, self.results, strict=True)]
+
+    def _put(self, out: Array, found: Sequence[Array]) -> None:
+        """Write results where `Result` says; the first may be written before the last is read."""
+        if not self.results or not self.is_packed:
+            out[...] = found[0]
+            return
+        safe = [x.copy() if np.may_share_memory(x, out) else x for x in found]
+        at = 0
+        for array, result in zip(safe, self.results, strict=True):
+            for row in _split(array, len(self.over), parts(result, self.dtype)):
+                out[..., at : at + row.shape[-1]] = row
+                at += row.shape[-1]
 
     def _fitted(self, value: object, result: Result, env: Env) -> Array:
         """A returned value in its declared type and shape."""
@@ -146,10 +165,10 @@ class HostFunction:
         except (ValueError, OverflowError):
             raise _Misfit("rows of different lengths", f"an array of {result.dtype}") from None
         symbolic = (*self.lead, *result.shape)
-        shape = tuple(max(0, evaluate(size, env)) for size in symbolic)
+        shape = _sizes(symbolic, env)
         target = np.dtype(result.dtype)
         if array.shape == shape and array.dtype == target:
-            return array.copy()
+            return array
         wanted = f"an array of shape {shape} and type {result.dtype}"
         if value is None:
             raise _Misfit("None", wanted)
@@ -175,6 +194,10 @@ class _Misfit(Exception):
     def __init__(self, found: str, wanted: str) -> None:
         self.found, self.wanted = found, wanted
         super().__init__(found)
+
+
+def _sizes(shape: Sequence[Expr], env: Env) -> tuple[int, ...]:
+    return tuple(max(0, evaluate(size, env)) for size in shape)
 
 
 def _readonly(array: Array) -> Array:

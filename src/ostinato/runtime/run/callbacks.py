@@ -104,7 +104,7 @@ class Calls:
             self._view(part, offset, env, "written" if k == own else "read")
             for k, (part, offset) in pairs
         ]
-        result[...] = call.function(given, point, env)
+        call.function.write(result, given, point, env)
 
     def _view(self, part: _Part, offset: int, env: Env, way: str) -> Array:
         (shape, steps), item = part.sizes or _sizes(part.view, env), part.dtype.itemsize
