@@ -13,6 +13,7 @@ from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.node import Input
 from tests.api.test_memory_limit import HINTS, trained
 from tests.codegen.test_apart import attention as wide_attention
+from tests.codegen.test_frames import frames
 from tests.codegen.test_rows import squares
 from tests.pipeline.test_begin import descent
 from tests.pipeline.test_carries import program as carried
@@ -118,6 +119,7 @@ def one_update() -> ot.Program:
 
 
 PROGRAMS: Mapping[str, Switched] = {
+    "frames": Switched(lambda: frames(ahead=0), {"I": 2, "B": 35, "T": 4}),
     "descent": Switched(descent, {"B": 70, "I": 3}),
     "squares": Switched(lambda: squares(1 << 14)),
     "judged": Switched(judged, {"B": 4, "T": 20}),
@@ -151,7 +153,9 @@ OTHERWISE: Mapping[str, str] = {
     "rules": "attention",
     "local search": "heads",
     "forms": "heads",
+    "results apart": "frames",
     "single steps": "one update",
+    "rows at points": "frames",
     "tiles of rows": "squares",
     "choices in tiny axes": "chosen",
     "layout": "judged",

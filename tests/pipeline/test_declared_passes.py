@@ -24,6 +24,7 @@ PARTS = {  # functions that are a part of passes
     "codegen.planning.joined_nests.parts": "kernels",
     "codegen.planning.step_by_step.step_by_step": "segments",
     "codegen.scheduling.demanded_points.copied_where_read": "demanded points",
+    "codegen.systems.axis_families.with_dim": "tiles of rows",
     "codegen.systems.matmul_form.as_folds": "products",
     "codegen.systems.prepare.needed": "tiles",
     "codegen.systems.tile_choice.without_lone_points": "tiles",

@@ -169,7 +169,14 @@ class Bench:
 
 # Constructs whose derivative is declared to be another one than the slope.
 OTHER_DERIVATIVE = {
-    *("called", "called_with_rows", "own_derivative", "stop_gradient"),
+    *(
+        "called",
+        "called_with_rows",
+        "called_for_row",
+        "called_for_rows",
+        "own_derivative",
+        "stop_gradient",
+    ),
     *("beta", "gamma", "dirichlet"),  # none by the concentration
 }
 PLAIN = "LLVM passes"  # left out of all but the program itself: checks are about what comes before

@@ -132,10 +132,22 @@ PASSES: tuple[Pass, ...] = (
         necessary="such functions take addresses",
     ),
     Pass(
+        "results apart", "codegen.systems.results_apart.results_apart",
+        "Copies short results of a Python function out of the row that they share with long ones.",
+        needs="equations",
+        gives="what is kept for later is as long as what is read",
+    ),
+    Pass(
         "single steps", "codegen.systems.prepare.without_single_steps",
         "Leaves out dimensions of one step.",
         needs="equations",
         gives="no loop of one step around what others could share",
+    ),
+    Pass(
+        "rows at points", "codegen.systems.rows_at_points.rows_at_points",
+        "Makes axes that are read at points of a dimension that dimension, to run in its tiles.",
+        needs="equations",
+        gives="no sum adds in another order",
     ),
     Pass(
         "tiles of rows", "codegen.systems.tiled_rows.long_rows",

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 import ostinato as ot
 from ostinato.language.tensor import Tensor
-from tests.property.constructs.table import Step, Workshop, construct
+from tests.property.constructs.table import Step, Workshop, construct, ragged
 
 
 @construct("ragged ends")
@@ -72,6 +72,28 @@ def called(w: Workshop, s: Step) -> Tensor | None:
     found = ot.host(half_angle, ot.stop_gradient(x), shape=x.shape, dtype=w.dtype)
     assert isinstance(found, Tensor)
     return found + x
+
+
+def waves(x: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], ...]:
+    """Many numbers and few for each one that is given, in the type of those."""
+    wide = x[..., None] * np.arange(1, 41, dtype=x.dtype) * 0.1
+    return np.sin(wide), np.cos(wide[..., :2]), half_angle(x)
+
+
+@construct("host calls", "called_for_row", "called_for_rows")
+def called_for_several(w: Workshop, s: Step) -> Tensor | None:
+    """Results of which short ones share a row with a long one; a product of what all points get."""
+    d, x = w.along(s), w.real(s)
+    if x.ndim or ragged(x) or (d is None and s.op == "called_for_rows"):
+        return None
+    kinds = tuple((shape, w.dtype) for shape in ((40,), (2,), ()))
+    over = d if s.op == "called_for_rows" and d is not None else ()
+    found = ot.host(waves, ot.stop_gradient(x), shape=kinds, over=over)
+    assert isinstance(found, tuple)
+    long, two, one = found
+    weights = ot.constant(np.cos(np.arange(80.0)).reshape(40, 2), dtype=w.dtype)
+    layer = (long @ weights)[s.b % 2]
+    return (layer, layer + one, two[s.b % 2] * layer, one + x, long[s.c] + two.sum())[s.c % 5]
 
 
 @construct("host calls")

@@ -26,6 +26,8 @@ from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.systems.axes import whole_operands
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.prepare import pad_outputs, without_single_steps
+from ostinato.codegen.systems.results_apart import results_apart
+from ostinato.codegen.systems.rows_at_points import rows_at_points
 from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tile_choice import without_lone_points
 from ostinato.codegen.systems.tiled_rows import long_rows
@@ -61,6 +63,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
     """
     target, run, exact = options.target, options.passes, options.exact
     system = given = _prepared(system, target, run)
+    system = run.optional("rows at points", system, rows_at_points, system)
     if not exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
     tiled = run.made("tiles", tile(system, options.widths, options.workers, target))
@@ -108,6 +111,7 @@ def _prepared(system: System, target: Target, run: Passes) -> System:
     """The system with whole boxes and operands, and without what runs only once."""
     system = run.made("padded outputs", pad_outputs(system))
     system = run.made("whole operands", whole_operands(system))
+    system = run.optional("results apart", system, results_apart, system)
     system = run.optional("single steps", system, without_single_steps, system)
     return without_lone_points(system, target)
 
