@@ -37,6 +37,16 @@ def test_equal_nodes_keep_places_and_names_of_their_own() -> None:
     assert first.label == ""
 
 
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_choice_by_a_literal_is_the_operand_unless_the_other_lengthens_it(chosen: bool) -> None:
+    always = build.const(chosen, "bool")
+    x, y, one = tensor(2), tensor(2, name="y"), build.const(1.0, "float32")
+    assert build.map_node("where", (always, x, y)) is (x if chosen else y)
+    kept = build.map_node("where", (always, x, one))
+    assert (kept is x) if chosen else (kept.shape, kept.domain) == (shape(2), (T,))
+    assert build.map_node("where", (always, one, series())).domain == (T,)
+
+
 def test_a_map_depends_on_the_dimensions_of_all_operands() -> None:
     over_b = build.input_node("w", (), "float32", (B,))
     assert build.map_node("add", (series(), over_b)).domain == (B, T)
