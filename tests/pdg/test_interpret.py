@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ostinato.pdg import build, philox
+from ostinato.pdg import interpret as interpreter
 from ostinato.pdg.condition import ALWAYS, at_least, equal
 from ostinato.pdg.errors import ArgumentError, CoverageError, CycleError, DomainError
 from ostinato.pdg.functions import Array
@@ -207,3 +208,23 @@ def test_an_index_outside_an_axis_is_no_wrap_around() -> None:
     x = build.input_node("x", (n,), "float32", ())
     with pytest.raises(DomainError, match="index t-1 of axis -1 of `x` leaves its size 3"):
         interpret(program(y=build.part(x, -1, t - 1)), {"T": 3}, {"x": R[:3]})
+
+
+def test_what_extents_decide_is_evaluated_once_for_all_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts: list[int] = []
+    evaluated, found = interpreter.evaluate, list[object]()
+    monkeypatch.setattr(interpreter, "evaluate", lambda *of: found.append(of) or evaluated(*of))
+    for steps in (7, 70):
+        found.clear()
+        r = np.ones(steps, "float32")
+        interpret(program(y=mul(series(), series())), {"T": steps}, {"r": r})
+        counts.append(len(found))
+    assert counts[0] == counts[1] > 0
+
+
+def test_a_ragged_value_has_the_shape_of_its_own_point() -> None:
+    past = build.read(series(), [(T, Slice(expr(0), t + 1))])
+    run = Interpreter(program(y=past), {"T": 4}, {"r": R[:4]})
+    assert [run.value(past, (k,)).shape for k in (3, 0, 2)] == [(4,), (1,), (3,)]

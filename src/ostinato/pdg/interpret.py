@@ -114,11 +114,14 @@ class Interpreter:
     _memo: dict[Node, dict[Coordinates, Array]] = field(init=False)
     _histories: dict[Node, _History] = field(init=False)
     _env: Env = field(init=False)
+    # Asked for at every point: what extents decide alone.
+    _sizes: dict[Dim, int] = field(init=False)
+    _shapes: dict[Node, tuple[int, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._env = {Extent(name): size for name, size in self.extents.items()}
         self._memo = {node: {} for node in _kept(self.pdg)}
-        self._histories = {}
+        self._histories, self._sizes, self._shapes = {}, {}, {}
         for node in self.pdg.nodes():
             if isinstance(node.op, Read) and any(isinstance(i, Slice) for _, i in node.op.at):
                 self._remember(node.args[0])
@@ -180,13 +183,21 @@ class Interpreter:
     def _finish(self, key: Request, value: Array) -> Array:
         node, point = key
         value = np.asarray(value, widened(node.dtype, self.exact))
-        expected = sizes(node.shape, self._at(node, point))
+        expected = self._shapes.get(node)
+        if expected is None:
+            expected = self._shape(node, point)
         assert value.shape == expected, f"{node} has shape {value.shape}, declared {expected}"
         if node in self._memo:
             self._memo[node][point] = value
         if node in self._histories:
             self._histories[node].put(point, value)
         return value
+
+    def _shape(self, node: Node, point: Coordinates) -> tuple[int, ...]:
+        found = sizes(node.shape, self._at(node, point))
+        if not any(map(dims_of, node.shape)):
+            self._shapes[node] = found
+        return found
 
     def _step(self, key: Request) -> Step:
         node, point = key
@@ -342,6 +353,12 @@ class Interpreter:
         return node.where
 
     def _size(self, dim: Dim) -> int:
+        found = self._sizes.get(dim)
+        if found is None:
+            found = self._sizes[dim] = self._evaluated(dim)
+        return found
+
+    def _evaluated(self, dim: Dim) -> int:
         values: dict[Dim | Extent, int] = {}
         for symbol in symbols(dim.extent):
             assert isinstance(symbol, Extent), f"the extent of {dim} depends on {symbol}"
