@@ -54,6 +54,20 @@ def altered(edit: Edit) -> Data:
     return data
 
 
+DEAREST = ("equality", "loops", "runs")  # of the checks, the dearest last
+
+
+def is_refused(data: Data) -> bool:
+    """Whether any check of a certificate fails; the cheap ones come first."""
+    try:
+        checks = checks_of(from_data(data))
+    except CertificateError:
+        return True
+    dear = {name: k for k, name in enumerate(DEAREST, 1)}
+    ordered = sorted(checks, key=lambda check: dear.get(check[0], 0))
+    return not all(f.holds for f in findings(tuple(ordered)))
+
+
 def refusal(data: Data) -> str:
     """Return why a certificate is refused: the first check that fails; "" if all hold."""
     try:

@@ -19,7 +19,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.certificate.document import sum_of
-from tests.certificate.programs import Data, refusal
+from tests.certificate.programs import Data, is_refused, refusal
 
 EACH = 1  # of the places of a field
 REMARK = "a name or a place for readers and for texts of errors"
@@ -130,7 +130,7 @@ def survivors(way: Way) -> Iterator[Any]:
             at = at[part]
         at[way[-1]] = other
         data["sum"] = sum_of(data)
-        if refusal(data) == "":
+        if not is_refused(data):
             yield other
 
 
