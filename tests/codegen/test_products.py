@@ -51,7 +51,7 @@ def test_an_exact_product_adds_its_terms_in_order() -> None:
 
 
 def test_a_sum_over_several_axes_stays_in_registers() -> None:
-    p = Builder("b t", {"r": 5, "h": 24, "g": 20, "u": 3, "v": 2})
+    p = Builder("b t", {"r": 2, "h": 8, "g": 20, "u": 3, "v": 2})
     b, r, h, u, v = p.d["b"], p.a["r"], p.a["h"], p.a["u"], p.a["v"]
     p.add("x", "b t", "r u v h", number(b) * 0.1 + number(h) * number(u) - number(v) * number(r))
     p.input("W", "", "v u h g", {})
