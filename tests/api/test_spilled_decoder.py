@@ -149,17 +149,17 @@ def in_turns_by_two_threads(frame: Frame) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no account of memory")
 def test_memory_of_the_process_grows_by_what_has_room() -> None:
-    sizes = {"B": 4, "T": 600}
-    run = decoder(64).compile(memory_limit=400_000, spill=True, hints=sizes)
+    sizes, slack = {"B": 4, "T": 800}, 1 << 20
+    run = decoder(64).compile(memory_limit=450_000, spill=True, hints=sizes)
     rng = np.random.default_rng(7)
     arrays = {"w": rng.normal(size=(3, 64, 64)), "x": rng.normal(size=(4, 64))}
     few = {n: a.astype("float32") for n, a in arrays.items()}
     run(**few, T=10)
     use = run.explain(**sizes).memory
     with seen("RssFile") as most:
-        run(**few, T=600)
-    assert use.file_bytes > 1_000_000 and not use.unplanned
-    assert most[0] <= use.room_bytes + (1 << 20)
+        run(**few, T=800)
+    assert use.file_bytes > use.room_bytes + 1.1 * slack and not use.unplanned
+    assert most[0] <= use.room_bytes + slack
 
 
 def test_a_history_at_whose_blocks_a_kernel_arrives_too_often_is_named(
