@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from ostinato.pdg import build, philox
-from ostinato.pdg import interpret as interpreter
 from ostinato.pdg.condition import ALWAYS, at_least, equal
 from ostinato.pdg.errors import ArgumentError, CoverageError, CycleError, DomainError
 from ostinato.pdg.functions import Array
-from ostinato.pdg.index import Expr, Slice, expr, maximum, minimum
+from ostinato.pdg.index import Expr, ExprLike, Point, Slice, evaluate, expr, maximum, minimum
 from ostinato.pdg.interpret import Interpreter, interpret, junk
 from ostinato.pdg.node import Equation, Node, Random
 from tests.pdg.programs import (
@@ -213,9 +212,13 @@ def test_an_index_outside_an_axis_is_no_wrap_around() -> None:
 def test_what_extents_decide_is_evaluated_once_for_all_points(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    counts: list[int] = []
-    evaluated, found = interpreter.evaluate, list[object]()
-    monkeypatch.setattr(interpreter, "evaluate", lambda *of: found.append(of) or evaluated(*of))
+    counts, found = list[int](), list[object]()
+
+    def counted(value: ExprLike, point: Point) -> int:
+        found.append(value)
+        return evaluate(value, point)
+
+    monkeypatch.setattr("ostinato.pdg.interpret.evaluate", counted)
     for steps in (7, 70):
         found.clear()
         r = np.ones(steps, "float32")
