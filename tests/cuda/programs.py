@@ -18,6 +18,15 @@ def values(*shape: int, seed: int = 0) -> object:
     return np.random.default_rng(seed).uniform(-2, 2, shape).astype(np.float32)
 
 
+def between_dims() -> Made:
+    b, u, v = ot.dims("b u v")
+    x, y, w = ot.input("x", over=(b, u)), ot.input("y", over=(b, v)), ot.input("w", (5,), over=b)
+    rows = (x[:, u].reshape(b.size, 1) * w[:]).sum(0)
+    return ot.Program(z=x[:, :].T @ y[:, :], rows=rows), {
+        "x": values(33, 31), "y": values(33, 35, seed=1), "w": values(33, 5, seed=2)
+    }  # fmt: skip
+
+
 def elementwise() -> Made:
     b, t = ot.dims("b t")
     x = ot.input("x", (3,), over=(b, t))
@@ -235,6 +244,7 @@ def orders_of_many() -> Made:
 
 PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers)},
+    "between_dims": between_dims,
     **{f.__name__: f for f in (orders, permutations, products, extremes)},
     **{f.__name__: f for f in (convolution, network, reinforce, ppo, ragged, environment)},
     **{f.__name__: f for f in (logistic, ended, nested, sums, steered, counts, orders_of_many)},

@@ -13,6 +13,7 @@ from ostinato.rewrite.optimize import RewriteOptions, optimize
 
 N = 48
 A, B = (ot.input(name, (N, N)) for name in "ab")
+B_, U, V = ot.dims("b u v")
 SPELLINGS: dict[str, Callable[[], ot.Tensor]] = {
     "columns last": lambda: (A[:, :, None] * B[None]).sum(1),
     "columns first": lambda: (B[None] * A[:, :, None]).sum(1),
@@ -83,3 +84,45 @@ def test_outer_products_over_any_number_of_dimensions_are_one_product(count: int
     }
     left, right = (values[name].reshape(-1, width).astype(float) for name, width in widths.items())
     np.testing.assert_allclose(program.compile()(**values)["y"], left.T @ right, 1e-4, 1e-4)
+
+
+X, Y = (ot.input(name, over=dims) for name, dims in {"x": (B_, U), "y": (B_, V)}.items())
+BETWEEN_DIMS: dict[str, Callable[[], ot.Tensor]] = {
+    "broadcast": lambda: (X * Y)[:, U, V].sum(0),
+    "other order": lambda: (Y * X)[:, U, V].sum(0),
+    "einsum": lambda: ot.einsum("bu,bv->uv", X[:, :], Y[:, :]),
+    "matrices": lambda: X[:, :].T @ Y[:, :],
+    "negative": lambda: (-X * Y)[:, U, V].sum(0),
+}
+
+
+@pytest.mark.parametrize("terms", BETWEEN_DIMS)
+def test_sums_between_dimensions_are_products(terms: str) -> None:
+    found = rewritten(BETWEEN_DIMS[terms](), B=N, U=N, V=N)
+    assert "@" in found and "sum(" not in found
+
+
+@pytest.mark.parametrize("extents", [(1, 33, 2), (33, 31, 65)])
+@pytest.mark.parametrize("terms", BETWEEN_DIMS)
+def test_products_between_dimensions_have_the_values_of_their_sums(
+    terms: str, extents: tuple[int, int, int]
+) -> None:
+    program = ot.Program(z=BETWEEN_DIMS[terms]())
+    b, u, v = extents
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((b, u)), rng.standard_normal((b, v))
+    x[0, 0], y[-1, 0], y[0, -1] = np.inf, np.nan, -0.0
+    given = {"x": x, "y": y}
+    expected = program.interpret(**given)["z"]
+    for threads in (1, 2, 16):
+        run = program.compile(threads=threads)
+        assert "z = " in run.explain().schedule and "@" in run.explain().schedule
+        np.testing.assert_allclose(run(**given)["z"], expected, 1e-4, 1e-4)
+    exact = program.compile(exact=True, checks="addresses")(**given)["z"]
+    np.testing.assert_array_equal(exact, expected)
+
+
+def test_gradients_of_products_between_dimensions_are_products() -> None:
+    loss = ot.tanh((X * Y)[:, U, V].sum(0))[:, :].sum()
+    found = rewritten(ot.grad(loss, X), B=N, U=N, V=N)
+    assert found.count("@") == 2

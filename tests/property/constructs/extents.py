@@ -92,8 +92,10 @@ def called_for_several(w: Workshop, s: Step) -> Tensor | None:
     assert isinstance(found, tuple)
     long, two, one = found
     weights = ot.constant(np.cos(np.arange(80.0)).reshape(40, 2), dtype=w.dtype)
-    layer = (long @ weights)[s.b % 2]
-    return (layer, layer + one, two[s.b % 2] * layer, one + x, long[s.c] + two.sum())[s.c % 5]
+    layer = (long @ weights)[..., s.b % 2]
+    return (layer, layer + one, two[..., s.b % 2] * layer, one + x, long[..., s.c] + two.sum())[
+        s.c % 5
+    ]
 
 
 @construct("host calls")

@@ -61,10 +61,10 @@ def coefficient(e: Expr, index: Dim) -> int | None:
 
 def is_contiguous(load: Load, axis: Axis) -> bool:
     """Whether neighbours along an axis are neighbours in memory."""
-    last = load.axes[-1] if load.axes else None
-    if last is None or coefficient(last, axis.index) != 1:
+    *others, last = (*load.dims, *load.axes) or (expr(0),)
+    if coefficient(last, axis.index) != 1:
         return False
-    return all(axis.index not in dims_of(e) for e in (*load.dims, *load.axes[:-1]))
+    return all(axis.index not in dims_of(e) for e in others)
 
 
 JUMPING = frozenset(f.name for f in AXIS_FUNCTIONS.values() if f.positions)  # read at any place

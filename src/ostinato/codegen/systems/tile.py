@@ -1,10 +1,11 @@
 """Strip-mining: a dim that rewriting made a lane becomes a loop over tiles and an axis inside.
 
-A tiled dim ``d`` of width ``w`` is ``w * d_o + d_i``. A statement meets it in one of three forms:
+A tiled dim ``d`` of width ``w`` is ``w * d_o + d_i``. A statement meets it in one of four forms:
 
 - "lane": loop over tiles ``d_o``, axis ``d_i`` (the statements that rewriting vectorised);
 - "split": loops over ``d_o`` and ``d_i`` (point by point, but able to share the loop over tiles);
-- "whole": one loop over ``d`` (recurrences along ``d``, statements tiled along another dim).
+- "whole": one loop over ``d`` (recurrences along ``d``, statements tiled along another dim);
+- "axis": an axis of all of ``d`` (rows, columns or terms of a product that nothing tiles).
 
 Every tile keeps its own partial sums. Where these are large beside the work of a tile, tiles share
 them: ``d`` is ``w * (g * d_o + d_g) + d_i`` for ``g`` groups. Groups run in parallel; each adds up
@@ -15,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from ostinato.codegen.ir.partial_sums import GROUPED, groups_of
 from ostinato.codegen.ir.system import Axis, Load, Statement, System
@@ -23,11 +23,10 @@ from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.carried import carried_dims
 from ostinato.codegen.systems.prepare import needed
+from ostinato.codegen.systems.product_axes import Form, Forms, ProductAxes
 from ostinato.codegen.systems.tile_choice import chosen_tiles, sums, typical
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Expr, expr, floordiv, minimum, mod
-
-Form = Literal["lane", "split", "whole"]
 
 
 @dataclass(frozen=True)
@@ -135,6 +134,9 @@ def tile(system: System, widths: Mapping[str, int], workers: int, target: Target
         name: {d: _form(s, d, lanes[name], carried[name]) for d in tiles if d in s.dims}
         for name, s in statements.items()
     }
+    products = ProductAxes(statements, forms)
+    for name, s in statements.items():
+        forms[name] |= products.found(s, choice.free[name] - choice.points)
     return Tiled(
         {name: _rewritten(s, forms, statements, tiles) for name, s in statements.items()},
         _spans(statements, tiles),
@@ -177,12 +179,12 @@ def _spans(statements: Mapping[str, Statement], tiles: Mapping[Dim, Tile]) -> di
 
 def _rewritten(
     statement: Statement,
-    forms: Mapping[str, Mapping[Dim, Form]],
+    forms: Forms,
     statements: Mapping[str, Statement],
     tiles: Mapping[Dim, Tile],
 ) -> Statement:
     own = forms[statement.name]
-    split = {d: tiles[d] for d, form in own.items() if form != "whole"}
+    split = {d: tiles[d] for d, form in own.items() if form in ("lane", "split")}
 
     def at_tile(load: Load) -> Load:
         return _load(load, statements[load.tensor], forms[load.tensor], tiles)
@@ -191,6 +193,9 @@ def _rewritten(
     dims: list[Dim] = []
     axes: list[Axis] = []
     for d in statement.dims:
+        if own.get(d) == "axis":
+            axes.append(Axis(d, expr(d.extent), expr(d.extent)))
+            continue
         if d not in split:
             dims.append(d)
             continue
@@ -206,7 +211,11 @@ def _rewritten(
         statement,
         dims=tuple(dims),
         axes=tuple(axes),
-        lanes=frozenset(t.inner for d, t in split.items() if own[d] == "lane"),
+        lanes=frozenset(
+            tiles[d].inner if form == "lane" else d
+            for d, form in own.items()
+            if form in ("lane", "axis")
+        ),
         reduced=frozenset(reduced),
         later=frozenset(x for d in statement.later for x in _loops(d, split)),
     )
@@ -229,8 +238,8 @@ def _load(
     axes: list[Expr] = []
     for d, e in zip(producer.result_dims, load.dims, strict=True):
         form = forms.get(d, "whole")
-        if form == "whole":
-            dims.append(e)
+        if form in ("whole", "axis"):
+            (dims if form == "whole" else axes).append(e)
             continue
         *loops, place = tiles[d].split(e)
         dims += loops

@@ -21,12 +21,14 @@ ALONE = 0.5  # of the elements of the vectors of a point are used, or more
 class TileChoice:
     """The lane of every statement (None: it has none), the rows per tile, and the ``points``.
 
+    ``free`` are the lanes that it might have had.
     Each point of such a dim is work for one worker as it is, without a tile: its statements fill
     vectors by themselves, and others, tiled along another dim, have it as a loop. ``short`` gives
     for dims whose extent is unknown how many points are work for one worker only.
     """
 
     lanes: dict[str, Dim | None]
+    free: dict[str, frozenset[Dim]]
     widths: dict[Dim, int]
     points: frozenset[Dim]
     short: dict[Dim, int]
@@ -59,7 +61,7 @@ def chosen_tiles(
         if not width and _hinted(d, system.hints) is None:
             short[d] = found[d] * target.spread
     lanes_left = {name: None if d in points else d for name, d in chosen.items()}
-    return TileChoice(lanes_left, found, frozenset(points), short)
+    return TileChoice(lanes_left, lanes, found, frozenset(points), short)
 
 
 def without_lone_points(system: System, target: Target) -> System:
