@@ -13,7 +13,7 @@ import ostinato as ot
 from tests.cli.killed import EVERY, await_rows, finished, kept, killed, rows_of, started
 
 pytestmark = pytest.mark.xdist_group("checkpoints")  # one process runs the fixture
-ITERATIONS = 400
+ITERATIONS = 1000
 SET = ("--set", f"iterations={ITERATIONS}")
 
 
@@ -44,10 +44,10 @@ def test_after_ctrl_c_nothing_is_lost_and_a_run_goes_on(interrupted: Path, whole
     assert "finished at iteration" in finished(folder, "--resume", "run")
     assert rows_of(folder / "run") == rows_of(whole)
     for same in ((), SET, ("--seed", "0")):
-        assert "nothing to run: finished after 400" in finished(folder, "--resume", "run", *same)
+        assert "nothing to run: finished after 1,000" in finished(folder, "--resume", "run", *same)
     for other in ("--set=iterations=7", "--set=games=3", "--seed=9"):
         said = finished(folder, "--resume", "run", other)
-        assert "`run` is over, finished after 400 iterations, and was one without" in said
+        assert "`run` is over, finished after 1,000 iterations, and was one without" in said
         assert "--out instead of --resume" in said and "nothing to run" not in said
 
 
