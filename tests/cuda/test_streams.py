@@ -84,7 +84,7 @@ def test_a_resumed_run_has_the_bits_of_the_cpu(
     assert_resumed(run, name, kept)
 
 
-@pytest.mark.parametrize("seed", [51, 103, 113])  # whose streams are live, and have some records
+@pytest.mark.parametrize("seed", [103, 107, 113])  # whose streams are live, and have some records
 def test_invented_programs_go_on_with_the_bits_of_the_cpu(seed: int, simulate: Simulate) -> None:
     recipe = covering(128)[seed]
     replay = Replay(recipe, recipe.dtypes[0])
@@ -93,6 +93,7 @@ def test_invented_programs_go_on_with_the_bits_of_the_cpu(seed: int, simulate: S
     given = {k: v for k, v in every.items() if k in (*program.inputs, *program.extents)}
     run = program.compile(threads=2, exact=True)
     over = run.executable.artifact.interface.streamed
+    assert over, "with other constructs seeds stand for other programs: take those with streams"
     whole = [bits(record) for record in run.stream(over, seed=seed, **given)]
     simulate(seed % 2 == 0, 1 + seed % 3, seed)
     run = program.compile(target="cuda", threads=2, exact=True)
