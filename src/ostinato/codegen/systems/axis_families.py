@@ -79,10 +79,12 @@ def _whole(s: Statement) -> Iterator[Dim]:
 def _read(
     found: Families, reader: Statement, own: Mapping[Dim, Axis], load: Load, s: Statement
 ) -> None:
-    """Join the axes that a load of ``s`` reads at the same place; fix those it reads otherwise."""
-    if s.kind == "host":
-        return  # what a function has given lies there as a whole
-    for axis, at in zip(s.result_axes, load.axes, strict=True):
+    """Join the axes that a load of ``s`` reads at the same place; fix those it reads otherwise.
+
+    What a Python function has given lies there as a whole, and may be read at any place.
+    """
+    read = () if s.kind == "host" else zip(s.result_axes, load.axes, strict=True)
+    for axis, at in read:
         here, index = Place(s.name, axis.index), at.as_dim()
         if index is not None and index in own and own[index].size == axis.size:
             found.join(here, Place(reader.name, index))
