@@ -114,7 +114,11 @@ class Team:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._dismiss()
+        threads = self._dismiss()
+        for worker in self.workers:
+            worker.process.kill()
+        for thread in threads:
+            thread.join()  # before the pipes are closed on which they wait
         for worker in self.workers:
             worker.close()
 
