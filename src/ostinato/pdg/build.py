@@ -206,11 +206,11 @@ def map_node(fn: str, args: Sequence[Node], dtype: Dtype | None = None, where: s
         if dtype == values[0].dtype:
             return args[0]
         result = dtype
-    domain = union_domain(args)
+    domain = union_domain(args)  # a literal condition decides, unless the other operand is longer
     if fn == "where" and isinstance(args[0].op, Const) and len(set(args[0].op.values)) == 1:
         chosen = padded[1] if args[0].op.values[0] else padded[2]
         if (chosen.shape, chosen.domain) == (shape, domain):
-            return chosen  # of every element, such as that of an episode that never ends
+            return chosen
     return intern((Map(fn), padded, domain, shape, result), Origin(where))
 
 

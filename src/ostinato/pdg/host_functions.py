@@ -103,7 +103,7 @@ class HostFunction:
     def write(self, out: Array, args: Sequence[Array], point: Mapping[Dim, int], env: Env) -> None:
         """Put the results of one call into an array of their common type, as `__call__` does.
 
-        ``out`` is as it was after an error. It may share memory with ``args``.
+        It may share memory with ``args``. An error leaves it as it was.
         """
         own = len(args) - self.masks
         if not all(mask.any() for mask in args[own:]):
