@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ostinato.codegen.cpu.access import emit_prefetch
 from ostinato.codegen.cpu.llvm import define
 from ostinato.codegen.cpu.llvm_text import F32, I64, VOID, Module, constant, i64, vector_type
 from ostinato.runtime.machine_code.linking import Library
-from ostinato.runtime.machine_code.optimise import machine_code
+from ostinato.runtime.machine_code.optimise import machine_code, optimised
 from ostinato.runtime.machine_code.ports import SYMBOL
 
 
@@ -51,6 +52,18 @@ def test_what_one_branch_computed_is_computed_again_in_the_other_and_after_both(
     text = written(body)
     assert text.count("= mul i64") == 3
     assert [run(text, k) for k in (2, 10)] == [[6, 0, 6, 0], [0, 30, 30, 0]]
+
+
+@pytest.mark.parametrize("is_rolled", [True, False])
+def test_llvm_unrolls_a_loop_unless_it_is_to_stay_rolled(is_rolled: bool) -> None:
+    def body(b: Any, args: list[Any]) -> None:
+        def turn(k: Any) -> None:
+            emit_prefetch(b, b.gep(args[0], b.mul(k, i64(7))))
+
+        b.turns(i64(0), args[1], i64(1), turn, is_rolled)
+
+    made = str(optimised(written(body)))
+    assert (made.count("call void @llvm.prefetch") == 1) == is_rolled
 
 
 def test_memory_is_read_each_time() -> None:

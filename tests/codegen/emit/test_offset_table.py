@@ -12,7 +12,6 @@ import pytest
 import ostinato as ot
 from ostinato.codegen.cpu.llvm_text import Part
 from ostinato.codegen.cpu.native import llvm_modules
-from ostinato.codegen.emit import driver
 from ostinato.codegen.emit.generated_module import functions, units
 from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.loops.expression import binary
@@ -58,15 +57,12 @@ def test_equal_layers_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made) == len(many) < len(few)
 
 
-def test_the_driver_of_many_kernels_is_not_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_llvm_optimises_kernels_and_no_driver() -> None:
     plan, _ = planned(network(3), threads=2)
-    plan = replace(plan, without=frozenset())
-    for most, is_plain in ((len(plan.kernels), False), (len(plan.kernels) - 1, True)):
-        monkeypatch.setattr(driver, "MANY", most)
-        *others, last = functions(plan)
-        assert last.is_driver
-        assert last.plain == is_plain
-        assert not any(each.plain for each in others)
+    *others, driver = functions(replace(plan, without=frozenset()))
+    assert driver.is_driver
+    assert driver.plain
+    assert not any(each.plain for each in others)
 
 
 def test_kernels_count_from_their_own_entries() -> None:

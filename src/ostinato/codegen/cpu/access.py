@@ -7,7 +7,7 @@ one arena never overlap, and would test it at run time before every vector loop,
 from weakref import WeakKeyDictionary
 
 from ostinato.codegen.cpu.flags import LINE_BYTES
-from ostinato.codegen.cpu.llvm import Builder, declare, emit_loop
+from ostinato.codegen.cpu.llvm import Builder, declare
 from ostinato.codegen.cpu.llvm_text import (
     F32,
     F64,
@@ -133,7 +133,7 @@ def _emit_prefetch(builder: Builder, args: list[Value]) -> None:
         emit_prefetch(builder, builder.gep(first, builder.mul(k, i64(LINE_BYTES))))
 
     lines = builder.sdiv(builder.add(size, i64(LINE_BYTES - 1)), constant(I64, LINE_BYTES))
-    emit_loop(builder, lines, line)
+    builder.turns(i64(0), lines, i64(1), line, is_rolled=True)
 
 
 prefetch = primitive("prefetch", "void", ("array", "int64", "int64"), _emit_prefetch)

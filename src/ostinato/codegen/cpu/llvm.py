@@ -156,8 +156,18 @@ class Builder:
 
     # ------------------------------------------------------------ loops
 
-    def turns(self, first: Value, end: Value, step: Value, body: Callable[[Value], object]) -> None:
-        """Write ``for i in range(first, end, step): body(i)``; a literal step may be negative."""
+    def turns(
+        self,
+        first: Value,
+        end: Value,
+        step: Value,
+        body: Callable[[Value], object],
+        is_rolled: bool = False,
+    ) -> None:
+        """Write ``for i in range(first, end, step): body(i)``; a literal step may be negative.
+
+        LLVM leaves a loop that is rolled as it is.
+        """
         head, inside, after = (
             self.append_basic_block(f"loop.{x}") for x in ("head", "body", "end")
         )
@@ -173,7 +183,9 @@ class Builder:
         following = self.add(index, step, flags=("nsw",))
         index.add_incoming(following, self.block)
         self.branch(head)
-        if self.block is inside and _is_row(first, end, step):
+        if is_rolled:
+            self.block.end += f", !llvm.loop {self.module.rolled_loop()}"
+        elif self.block is inside and _is_row(first, end, step):
             self.block.end += f", !llvm.loop {self.module.vector_loop()}"
         self.position_at_end(after)
 

@@ -304,6 +304,11 @@ class Module:
         itself = f"!{len(self.nodes)}"  # first of its own operands, so that no two are one
         return self.node(f"{itself}, {unrolled}, {then}")
 
+    def rolled_loop(self) -> str:
+        """What tells LLVM to leave a loop as it is."""
+        unrolled = self.node('!"llvm.loop.unroll.disable"')
+        return self.node(f"!{len(self.nodes)}, {unrolled}")
+
     def apart(self, name: str, write: Callable[[Module], object]) -> str:
         """The symbol of a function that is written in a module of its own when first asked for.
 

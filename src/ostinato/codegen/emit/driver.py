@@ -67,7 +67,6 @@ ENTRY = "main"
 LOG, OWN = "log", "own"
 PHASE, ITEM, ITEMS, ENDED_ITEMS = "phase", "item", "items", "ended"
 LOCALS = (PHASE, ITEM, ITEMS, ENDED_ITEMS, OWN)
-MANY = 64  # kernels: a driver of more is not optimised, which takes 8 ms for each of them
 Closing = Callable[[], None]  # writes what is done once, when all items of a phase are done
 Inside = dict[Dim | Extent, str]
 NONE, ONE = Constant(0), Constant(1)
@@ -107,7 +106,8 @@ def emit_driver(
 ) -> Function:
     """Return the function that every worker runs; with stamps it fills a log.
 
-    ``first`` are the kernels' entries in the offset table, if they are known.
+    ``first`` are the kernels' entries in the offset table, if they are known. LLVM's passes would
+    take as long for it as for several kernels, and nothing runs faster after them.
     """
     first = offset_table(plan).first if first is None else first
     out = Block()
@@ -124,9 +124,8 @@ def emit_driver(
     (kind or Driver)(plan, first, names, out, stamps).whole()
     about = "Every worker runs this, and claims items of each phase; `rest` waits for its end."
     return Function(
-        ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True,
-        plain="LLVM passes" in plan.without or len(plan.kernels) > MANY,
-    )  # fmt: skip
+        ENTRY, tuple(types.items()), out.body, remarks=(about,), is_driver=True, plain=True
+    )
 
 
 def published_loop(plan: Plan) -> DriverLoop | None:
