@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from ostinato import rl
 from ostinato.compiler.compiled import Compiled
 from ostinato.compiler.options import Request
 from ostinato.compiler.variants import Look, Variant, Variants, power_of_two, short_extents
+from ostinato.pdg.errors import ArgumentError
 from ostinato.runtime.run.executor import Executable
 
 T = 400
@@ -67,6 +69,46 @@ def test_a_variant_that_is_only_explained_has_no_machine_code(
         patch.setattr("ostinato.runtime.run.executor.load_module", refuse)
         assert taken(run, B=2, T=T)[0].startswith("one for B <= 2: ")
     assert np.isfinite(run(B=2, T=T)["last"]).all()
+
+
+def test_the_variant_of_a_run_to_come_is_compiled_beforehand(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OSTINATO_CACHE_DIR", str(tmp_path))
+    run = generation().compile(threads=1, extents={"B": 2, "T": T})
+    assert run.explain().variant.startswith("one for B <= 2: ")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("this was to be done already")
+
+    with monkeypatch.context() as patch:
+        for late in ("compiler.compiled.build", "runtime.run.executor.load_module"):
+            patch.setattr(f"ostinato.{late}", refuse)
+        found = run(B=2, T=T)["last"]
+    np.testing.assert_array_equal(found, generation().compile(threads=1)(B=2, T=T)["last"])
+    assert run(B=40, T=9)["last"].shape == (40, 32)  # by the usual one, which had no code yet
+
+
+def test_a_run_to_come_without_a_variant_of_its_own_uses_the_usual_one(run: Compiled) -> None:
+    for extents in ({"B": 64, "T": T}, {"B": 1, "T": 2}):
+        known = generation().compile(threads=1, extents=extents)
+        assert known.explain().variant.startswith("one for any extents")
+        assert known.executable.artifact.source == run.executable.artifact.source
+        np.testing.assert_array_equal(known(**extents)["last"], run(**extents)["last"])
+
+
+@pytest.mark.parametrize(
+    ("extents", "text"),
+    [
+        ({"B": 2}, "the extent `T` is missing"),
+        ({"B": 2, "T": 3, "S": 4}, "the program has no extent `S`"),
+        ({"B": 0, "T": 3}, "`B` is 0"),
+        (3, "`compile` gets 3 for `extents`\n  Give a dictionary or None."),
+    ],
+)
+def test_extents_that_no_run_could_have_are_refused(extents: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^test_variants.py:[0-9]+: {re.escape(text)}"):
+        generation().compile(extents=extents)
 
 
 def test_variants_of_one_step_equal_the_interpreter(

@@ -30,7 +30,8 @@ def explain(place: str, settings: Iterable[str], written: Written, console: Cons
     program = made if isinstance(made, Program) else made.program
     given: Mapping[str, object] = {} if isinstance(made, Program) else made.arguments
     extents = {n: size for n, size in given.items() if n in program.extents and is_integer(size)}
-    explanation = program.compile(certificate=written.certificate).explain(**extents)
+    compiled = program.compile(certificate=written.certificate, extents=extents or None)
+    explanation = compiled.explain(**extents)
     console.print(str(explanation), markup=False, highlight=False, soft_wrap=True)
     curve = explanation.memory.curve() if written.limits else None
     if curve is not None:

@@ -135,11 +135,12 @@ def compile_and_keep(
     options: RunOptions, experiment: Experiment, directory: Path, console: Console
 ) -> Compiled:
     """Compile the program, write its kernels to the run directory, and say how long it took."""
-    started, target = time.perf_counter(), chosen_target(options)
+    started, target, program = time.perf_counter(), chosen_target(options), experiment.program
+    extents = program.signature.bind(experiment.arguments).extents
     with console.status("compiling"):
-        compiled = experiment.program.compile(target=target, certificate=options.certificate)
+        compiled = program.compile(target, certificate=options.certificate, extents=extents)
     taken_s = time.perf_counter() - started
-    explained = compiled.explain()
+    explained = compiled.executable.artifact.explanation
     (path,) = write_kernels(directory, {"program": explained.source})
     console.print(
         f"compiled for {target} in {taken_s:.2f} s ({phases(explained.cost, taken_s)}) -> {path}",

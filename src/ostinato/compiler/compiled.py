@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -341,10 +341,12 @@ def compile_program(
     beside: Beside,
     rules: RuleSet | None = None,
     options: Mapping[str, Any] | None = None,
+    extents: Mapping[str, int] | None = None,
 ) -> Compiled:
     """Return a compiled program, from the cache if an equal one was compiled before.
 
-    ``beside`` is what the program has besides its graph: no part of what is cached.
+    ``beside`` is what the program has besides its graph: no part of what is cached. The variant for
+    ``extents`` is looked for while machine code is made.
 
     Errors: OptionError for an unknown option or target; CycleError; ShapeError.
     """
@@ -360,27 +362,40 @@ def compile_program(
         pdg, claims = checked(pdg, beside.notes)
     for note in left_out(beside.notes, chosen.does_check("values")):
         warnings.warn(note, stacklevel=user_level())
-    usual = _made(Request(pdg, rules, chosen), claims)
+    request = Request(pdg, rules, chosen)
+    with _planned(request, claims) as (usual, making):
+        variants = Variants(usual, partial(_hinted, request, claims), machine_workers(target))
+        first = variants.at(extents) if extents else usual
+        if first.executable is usual.executable:
+            usual.executable.load(making)
+    if first.executable is not usual.executable:
+        first.executable.load()
     for note in usual.executable.artifact.explanation.notes:
         warnings.warn(note, stacklevel=user_level())
-    make = partial(_hinted, usual.request, claims)
-    return Compiled(Variants(usual, make, machine_workers(target)), takes, beside)
+    return Compiled(variants, takes, beside)
 
 
 def _hinted(
     request: Request, claims: tuple[Claim, ...], hints: Mapping[str, int], look: Look
 ) -> Variant:
-    """The same program for further hints, whatever the number of threads."""
+    """The same program for further hints, whatever the number of threads.
+
+    What ``look`` does not refuse has machine code once it runs: it may only be explained.
+    """
     options = request.options
     hinted = replace(options, hints={**options.hints, **hints}, by_extents=True)
-    return _made(replace(request, options=hinted), claims, look)
+    with _planned(replace(request, options=hinted), claims, look) as (found, _):
+        return found
 
 
-def _made(request: Request, claims: tuple[Claim, ...], look: Look | None = None) -> Variant:
-    """A compilation, from the cache if an equal one was made before.
+@contextmanager
+def _planned(
+    request: Request, claims: tuple[Claim, ...], look: Look | None = None
+) -> Generator[tuple[Variant, Making | None]]:
+    """A compilation that has no machine code yet, from the cache if an equal one was made before.
 
-    ``look`` may refuse by what the plan takes. What it does not refuse has machine code once it
-    runs: it may only be explained.
+    Processes may be making that, until it is loaded here. ``look`` may refuse by what the plan
+    takes.
 
     Errors: CycleError.
     """
@@ -405,10 +420,7 @@ def _made(request: Request, claims: tuple[Claim, ...], look: Look | None = None)
                 look(artifact.price, artifact.place)
             directory = programs.directory_of(key)
         artifact = replace(artifact, claims=claims)  # their texts are no part of the key
-        executable = runtime(artifact, directory, key, chosen.threads)
-        if look is None:
-            executable.load(making)
-        return Variant(executable, request)
+        yield Variant(runtime(artifact, directory, key, chosen.threads), request), making
 
 
 def _team(pdg: Pdg, options: Options) -> AbstractContextManager[Team | None]:

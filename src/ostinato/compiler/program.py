@@ -139,21 +139,26 @@ class Program:
         target: str = "cpu",
         rules: RuleSet | None = None,
         certificate: str | Path | None = None,
+        extents: Mapping[str, int] | None = None,
         **options: object,
     ) -> Compiled:
         """Return the program as machine code, for any extents.
 
         ``rules`` are the rewrite rules that may be used (default: all), such as
         ``ot.rules.without("vectorize")``. ``certificate`` names a file to write, which
-        ``ostinato verify`` checks.
-        Errors: OptionError for an unknown target or option; CycleError; CertificateError.
+        ``ostinato verify`` checks. ``extents`` are those of a run to come, all of them: what that
+        would be compiled for at its start, a variant for short extents, is compiled now.
+        Errors: OptionError for an unknown target or option; ArgumentError for extents that a run
+        would refuse; CycleError; CertificateError.
         """
         from ostinato.compiler.compiled import compile_program
 
         where = calling_place()
         try:
             beside = Beside(self.lengths, self.hosts, self.notes)
-            compiled = compile_program(self.pdg, beside, rules, {"target": target, **options})
+            given = {"target": target, **options}
+            sizes = None if extents is None else self.signature.sized(extents, where)
+            compiled = compile_program(self.pdg, beside, rules, given, sizes)
             if certificate is not None:
                 compiled.certificate(certificate)
         except OstinatoError as error:

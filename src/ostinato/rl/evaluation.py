@@ -74,7 +74,8 @@ def _run(program: Program, arguments: Mapping[str, object]) -> dict[str, Array]:
     takes = {*program.inputs, *program.extents, "seed"}
     given = {name: x for name, x in arguments.items() if name in takes}
     try:
-        return dict(program.compile()(**given))
+        extents = program.signature.bind(given).extents
+        return dict(program.compile(extents=extents)(**given))
     except OstinatoError as error:
         raise error.at(place()) from error.__cause__
 
