@@ -144,7 +144,14 @@ class PythonBuilder(Builder):
 
     # ------------------------------------------------------------ loops and places
 
-    def turns(self, first: Value, end: Value, step: Value, body: Callable[[Value], object]) -> None:
+    def turns(
+        self,
+        first: Value,
+        end: Value,
+        step: Value,
+        body: Callable[[Value], object],
+        is_rolled: bool = False,
+    ) -> None:
         self.count += 1
         index = Value(first.type, f"n{self.count}")
         bounds = ", ".join(map(spelled, (first, end, step)))
