@@ -1,6 +1,6 @@
 """The arena: byte offsets of all tensors for given extents, found in a millisecond at run time.
 
-See `ostinato.codegen.planning.skyline` for how they are packed.
+See `ostinato.codegen.planning.packing` for how they are packed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import NamedTuple
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.liveness import Life
+from ostinato.codegen.planning.packing import packed
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.skyline import packed
 from ostinato.codegen.planning.transfers import Movable, Moves
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Extent, evaluate

@@ -1,118 +1,43 @@
-"""Places for blocks of memory, from the bottom up.
+"""Places for rectangles of phases and bytes, from the bottom up.
 
-Phases run along a line of heights. Its lowest stretch gets a chain of blocks, each of which begins
+Phases run along a line of heights. Its lowest stretch gets a chain of pieces, each of which begins
 where the last one ends. Of all chains that is best which leaves the fewest phases bare and has the
 largest weight; tops that meet, of neighbours or of the walls beside the stretch, count as well.
-Where no block fits, the stretch rises to the lower wall. Where this leaves gaps, it is tried again
-with larger weights of the blocks that came out on top, a number of times that falls with the
-number of blocks.
+Where no piece fits, the stretch rises to the lower wall.
 
-Sources: Burke, Kendall and Whitwell 2004, A new placement heuristic, for the lowest stretch; here
-places along the line are given, so that a whole chain can be chosen. Joslin and Clements 1999,
-Squeaky wheel optimization, for the weights.
+Source: Burke, Kendall and Whitwell 2004, A new placement heuristic, for the lowest stretch; here
+places along the line are given, so that a whole chain can be chosen.
 """
 
 from __future__ import annotations
 
-import random
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple, Protocol
 
+from ostinato.codegen.planning.rectangles import Rectangle
 
-class Block(Protocol):
-    """A size, and the first and last phase of use."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def first(self) -> int: ...
-    @property
-    def last(self) -> int: ...
-
-
-Offsets = dict[str, int]
-MOST_TRIES, LEAST_TRIES = 32, 2
-BLOCKS = 5_000  # that all tries place
-TOP = 0.97  # of the height of all: what lies above comes earlier in the next try
 LOOKED_AT = 16  # lives that begin together, the longest
 WINDOW = 256  # lives in a stretch among which a chain is looked for
-BARE = 3.0  # what a phase without a block costs, in mean weights
+BARE = 3.0  # what a phase without a piece costs, in mean weights
 MEETS, JOINS = 1.0, 10.0  # what equal tops are worth: of neighbours, and with a wall
 
-
-class _Piece(NamedTuple):
-    """A block between two marks of the line."""
-
-    name: str
-    size: int
-    first: int
-    end: int
+Chain = tuple[float, Rectangle, "Chain | None"]  # its value, its last piece, those before
 
 
-def packed(blocks: Sequence[Block], bound: int) -> tuple[Offsets, int]:
-    """Return the offset of every block and the height of all, which is ``bound`` at the least."""
-    best, least = dict[str, int](), -1
-    empty = {b.name: 0 for b in blocks if not b.size}
-    pieces, chance = _pieces(blocks), random.Random(0)
-    urgency = {p.name: 1.0 for p in pieces}
-    for k in range(tries(len(blocks))):
-        line = _Line(pieces, _weights(pieces, k, urgency, chance))
-        while line.left:
-            line.proceed()
-        if least < 0 or line.total < least:
-            best, least = line.offsets, line.total
-        if least == bound:
-            break
-        for p in pieces:
-            if line.offsets[p.name] + p.size > TOP * line.total:
-                urgency[p.name] *= 1.0 + chance.random()
-    return best | empty, max(0, least)
+class Line:
+    """The heights between marks, as stretches; those in ``lowest`` that are gone are passed by.
 
+    Pieces have names of their own, and ``weights`` say what each adds to a chain.
+    """
 
-def tries(count: int) -> int:
-    """How often so many blocks are placed where the bound is not reached."""
-    return max(LEAST_TRIES, min(MOST_TRIES, BLOCKS // max(1, count)))
-
-
-def _pieces(blocks: Sequence[Block]) -> list[_Piece]:
-    """The blocks that take room, in an order that does not depend on the given one."""
-    blocks = [b for b in blocks if b.size]
-    marks = sorted({m for b in blocks for m in (b.first, b.last + 1)})
-    place = {mark: k for k, mark in enumerate(marks)}
-    return sorted(_Piece(b.name, b.size, place[b.first], place[b.last + 1]) for b in blocks)
-
-
-def _weights(
-    pieces: Sequence[_Piece], number: int, urgency: Mapping[str, float], chance: random.Random
-) -> dict[str, float]:
-    """What a piece adds to a chain: in turns long pieces first, and as few as can be."""
-    if number % 2:
-        weights = [-1.0 / urgency[p.name] for p in pieces]
-    else:
-        areas = [(p.end - p.first) ** 2 * p.size**0.25 for p in pieces]
-        mean = sum(areas) / max(1, len(areas)) or 1.0
-        weights = [a / mean * urgency[p.name] for a, p in zip(areas, pieces, strict=True)]
-    shares = [1.0 if number < LEAST_TRIES else 0.5 + chance.random() for _ in pieces]
-    return {p.name: w * s for p, w, s in zip(pieces, weights, shares, strict=True)}
-
-
-Chain = tuple[float, _Piece, "Chain | None"]  # its value, its last piece, those before
-
-
-class _Line:
-    """The heights between marks, as stretches; those in ``lowest`` that are gone are passed by."""
-
-    def __init__(self, pieces: Sequence[_Piece], weights: Mapping[str, float]) -> None:
-        """A line of height 0; of pieces of one life the heaviest comes last."""
+    def __init__(self, pieces: Sequence[Rectangle], weights: Mapping[str, float]) -> None:
+        """Place all; of pieces of one life the heaviest is placed first."""
         self.weights = weights
         self.offsets, self.total, self.left = dict[str, int](), 0, len(pieces)
         count = max((p.end for p in pieces), default=0)
-        self.alike: dict[tuple[int, int], list[_Piece]] = {}
-        for p in sorted(pieces, key=lambda p: (weights[p.name], p)):
+        self.alike: dict[tuple[int, int], list[Rectangle]] = {}
+        for p in sorted(pieces, key=lambda p: (weights[p.name], p.name)):
             self.alike.setdefault((p.first, p.end), []).append(p)
         self.ends: list[list[int]] = [[] for _ in range(count)]  # of what begins at each mark
         for first, end in sorted(self.alike):
@@ -121,6 +46,8 @@ class _Line:
         self.end, self.height = {0: count}, {0: 0}  # of the stretches, by their start
         self.start = {count: 0}  # by their end
         self.lowest = [(0, 0, count)]
+        while self.left:
+            self.proceed()
 
     def proceed(self) -> None:
         """Put a chain on the lowest stretch, or raise it."""
@@ -143,7 +70,7 @@ class _Line:
             self.raise_to(p.first, p.end, height + p.size)
             end = p.first
 
-    def take(self, p: _Piece) -> None:
+    def take(self, p: Rectangle) -> None:
         """No chain has this piece any more."""
         assert self.alike[p.first, p.end].pop() is p, f"{p.name} is not the heaviest of its life"
         self.left -= 1
