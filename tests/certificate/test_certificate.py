@@ -190,7 +190,8 @@ def test_the_verifier_knows_all_that_rules_ask_for() -> None:
     check_relations(list(every_rule()))
 
 
-HINTED = {"batch", "define", "inside", "want", "innermost", "free"}  # by the certificate's hints
+# By the hints of the certificate.
+HINTED = {"batch", "define", "inside", "joint", "want", "innermost", "free"}
 
 
 def test_the_verifier_finds_the_rows_of_every_relation_itself() -> None:

@@ -112,3 +112,33 @@ def test_one_seed_learns_from_minibatches_in_tiles(monkeypatch: pytest.MonkeyPat
     run = rl.ppo(rl.CartPole(), over=ot.dims("k")).program.compile(threads=2)
     schedule = run.explain(B=8, I=50, T=128, E=4, K=1).schedule
     assert "parallel row_g" in schedule and "in slices" in schedule and "parallel k" not in schedule
+
+
+def sweep() -> ot.Program:
+    """Trainings for three learning rates, two prices of entropy and two seeds."""
+    swept = {
+        name: ot.input(name, over=ot.dim(f"{name}_choice", size=size))
+        for name, size in (("learning_rate", 3), ("entropy", 2))
+    }
+    return rl.a2c(rl.CartPole(), hidden=[16], over=ot.dim("seed", size=2), **swept).program
+
+
+SWEPT = {"learning_rate": [0.0, 1e-3, 1e-2], "entropy": [0.0, 0.1]}
+
+
+def test_every_training_of_a_sweep_is_work_for_one_worker_whose_records_come_live() -> None:
+    run = sweep().compile(threads=2)
+    schedule = run.explain().schedule
+    together = r"parallel learning_rate_choice = 0 .. 2:\n +parallel entropy_choice = 0 .. 1:"
+    assert re.search(rf"{together}\n +parallel seed = 0 .. 1:\n", schedule)
+    assert [line for line in schedule.splitlines() if line.startswith("for")] == [
+        "for i = 0 .. I-1:    # published"
+    ]
+
+
+def test_a_sweep_equals_the_interpreter() -> None:
+    program, sizes = sweep(), {"B": 3, "T": 4, "I": 3}
+    expected = program.interpret(**sizes, **SWEPT)
+    found = program.compile(threads=3)(**sizes, **SWEPT)
+    for name in expected:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-5)

@@ -9,6 +9,7 @@ import pytest
 import ostinato as ot
 from bench.ours.models import transformer
 from bench.rewriting.speed import deeper
+from ostinato import rl
 from ostinato.rewrite.engine.language import program, rule_text
 from ostinato.rewrite.optimize import Report, optimize
 from ostinato.rewrite.registry import every_rule
@@ -129,3 +130,17 @@ def test_what_equals_its_operand_is_no_term() -> None:
     assert result.report.rules["algebra/times-one"] > 0 and result.evidence is not None
     classes = result.evidence.graph.classes
     assert not [e for enodes in classes.values() for e in enodes if e.op == "map2"]
+
+
+def test_further_trainings_of_a_sweep_add_no_terms() -> None:
+    def trained(sizes: dict[str, int]) -> Report:
+        swept = {
+            name: ot.input(name, over=ot.dim(f"{name}_choice", size=size))
+            for name, size in sizes.items()
+        }
+        seeds = ot.dim("seed", size=2)
+        return optimize(rl.a2c(rl.CartPole(), hidden=[4], over=seeds, **swept).program.pdg).report
+
+    seeds, more = trained({}), trained({"learning_rate": 2, "entropy": 3, "trace": 2})
+    assert more.saturation.complete
+    assert more.enodes < 1.05 * seeds.enodes  # they had seven times as many, and no end

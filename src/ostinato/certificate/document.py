@@ -34,7 +34,7 @@ from ostinato.rewrite.engine.rule import Rule, texts_of
 from ostinato.rewrite.terms.term import read_fact, read_term
 
 FORMAT = "ostinato certificate"
-VERSION = 9
+VERSION = 10
 _NAMES: tuple[str, ...] = (
     "format", "version", "compiler", "dims", "source", "prepared", "rules", "hints", "terms",
     "roots", "extracted", "schedule", "sum",
@@ -91,7 +91,8 @@ class Certificate:
 
     ``compiler`` is a digest of the code that made it: only that makes the same plan again.
     ``prepared`` is the source with its cases drawn anew, where that was done before rules ran.
-    ``batched`` are the dimensions that became leading axes of recurrences, outermost first.
+    ``batched`` are the dimensions that became leading axes of recurrences, outermost first, and
+    ``separate`` those of which points may be computed side by side besides.
     Without ``terms`` nothing was rewritten: the extracted program is the source.
     """
 
@@ -105,6 +106,7 @@ class Certificate:
     roots: Roots
     extracted: Pdg
     batched: Mapping[str, tuple[Dim, ...]]
+    separate: tuple[Dim, ...]
     schedule: Schedule
 
 
@@ -124,6 +126,7 @@ def to_data(certificate: Certificate) -> dict[str, Plain]:
         "roots": record_data(c.roots, names),
         "extracted": {
             "batched": {name: [names.name(d) for d in axes] for name, axes in c.batched.items()},
+            "separate": [names.name(d) for d in c.separate],
             "program": program_data(c.extracted, names),
         },
         "schedule": record_data(c.schedule, names),
@@ -232,7 +235,8 @@ def _from_data(data: Plain) -> Certificate:
     names = Spelling.read_dims(values["dims"])
     source = read_program(values["source"], names, "the source")
     prepared = values["prepared"]
-    batched, program = fields(values["extracted"], "extracted", "batched", "program")
+    extracted = values["extracted"], "extracted"
+    batched, separate, program = fields(*extracted, "batched", "separate", "program")
     axes = {name: _dims(d, names, name) for name, d in entries(batched, "batched").items()}
     found = Certificate(
         text(values["compiler"], "the compiler"),
@@ -245,6 +249,7 @@ def _from_data(data: Plain) -> Certificate:
         read_record(Roots, values["roots"], "the roots", names),
         read_program(program, names, "the extracted program"),
         axes,
+        _dims(separate, names, "separate"),
         _read_schedule(values["schedule"], names),
     )
     roots = (*found.roots.outputs.values(), *chain(*found.roots.definitions.values()))

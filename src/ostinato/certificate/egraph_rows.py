@@ -9,7 +9,7 @@ says about it has to follow.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_never, cast
@@ -432,8 +432,11 @@ def define_twins(rows: Rows, pdg: Pdg, batched: Mapping[str, tuple[Dim, ...]]) -
             inner = outer
 
 
-def add_hints(rows: Rows, hints: Hints, nodes: Sequence[Node]) -> None:
+def add_hints(rows: Rows, hints: Hints, nodes: Sequence[Node], separate: Collection[Dim]) -> None:
     """What steers the rules: which axes nest in which, and what should be vectorised."""
+    for d in hints.nest:
+        if d not in separate:
+            rows.add("joint", rows.numbers.bit(d))
     bits = [rows.numbers.bit(d) for d in hints.nest]
     for k, outer in enumerate(bits):
         for inner in bits[k + 1 :]:

@@ -62,7 +62,7 @@ def check_equality(certificate: Certificate, source: Pdg) -> str:
     define_twins(rows, source, certificate.batched)
     pairs = _pairs(rows, certificate, source)
     _check_hints(certificate, source)
-    add_hints(rows, certificate.hints, numbered(source))
+    add_hints(rows, certificate.hints, numbered(source), certificate.separate)
     try:
         with Session(program(certificate.rules)) as engine:
             return _saturate(engine, rows, pairs)

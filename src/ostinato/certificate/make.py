@@ -100,6 +100,7 @@ def _certificate(
         roots=roots,
         extracted=optimized.pdg,
         batched=optimized.batched,
+        separate=optimized.separate,
         schedule=made.schedule,
     )
 

@@ -35,6 +35,7 @@ class _Extracted:
 
     pdg: Pdg
     batched: dict[str, tuple[Dim, ...]]
+    separate: tuple[Dim, ...]
 
 
 def planned(program: Rewritten, options: Options) -> Schedule:
@@ -170,7 +171,8 @@ def options_of(said: Schedule) -> Options:
 
 
 def _extracted(certificate: Certificate) -> _Extracted:
-    return _Extracted(certificate.extracted, dict(certificate.batched))
+    axes, separate = dict(certificate.batched), certificate.separate
+    return _Extracted(certificate.extracted, axes, separate)
 
 
 def _first_difference(certificate: Certificate, made: Schedule) -> str:

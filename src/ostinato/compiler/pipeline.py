@@ -410,12 +410,14 @@ def available_workers(options: Options) -> int:
 
 
 class Rewritten(Protocol):
-    """A program, and the dimensions that became leading axes of its recurrences."""
+    """A program, the dimensions that became axes of its recurrences, and `separate_dims`."""
 
     @property
     def pdg(self) -> Pdg: ...
     @property
     def batched(self) -> dict[str, tuple[Dim, ...]]: ...
+    @property
+    def separate(self) -> tuple[Dim, ...]: ...
 
 
 def system_of(optimized: Rewritten, options: Options) -> System:
@@ -437,7 +439,7 @@ def _lowered(pdg: Pdg, optimized: Rewritten, options: Options) -> System:
     from ostinato.codegen.lowering.prove_bounds import prove_bounds, require_limits
 
     made = options.passes.made
-    system = made("equations", lower(pdg, optimized.batched, options.hints))
+    system = made("equations", lower(pdg, optimized.batched, options.hints, optimized.separate))
     system = made("limits of words", require_limits(system))
     return made("bounds", prove_bounds(system, pdg.minimum_extents))
 

@@ -116,6 +116,8 @@ class Evidence:
 class Optimized:
     """The extracted program, which axes of its recurrences are dimensions, and the report.
 
+    What is left of ``separate`` dimensions may run side by side, as axes do.
+
     Without ``evidence`` the program is the one that was given. ``times`` are the predicted
     nanoseconds of the forms that were compared, where several were; ``passed_over`` says which
     other forms could not be, and why.
@@ -127,6 +129,7 @@ class Optimized:
     evidence: Evidence | None = None
     times: Mapping[str, float] = field(default_factory=dict[str, float])
     passed_over: tuple[str, ...] = ()
+    separate: tuple[Dim, ...] = ()
 
 
 def optimize(pdg: Pdg, options: RewriteOptions | None = None) -> Optimized:
@@ -202,7 +205,8 @@ class Rewriting:
         try:
             chosen = _cheapest(extractor, short.graph, short.loaded, self._sizes)
         except NoTerm as problem:
-            return Optimized(self._loaded.pdg, {}, replace(report, left=str(problem)))
+            report = replace(report, left=str(problem))
+            return Optimized(self._loaded.pdg, {}, report, separate=self._loaded.separate)
         graph, after = short.expanded(chosen)
         after = run.made("choice", after)
         clock.lap("extract")
@@ -223,7 +227,9 @@ class Rewriting:
             search="" if after.is_searched else f"the budget of {steps} steps was reached",
             left=after.left,
         )
-        return Optimized(rebuilt.pdg, rebuilt.batched, report, Evidence(self._loaded, graph, after))
+        separate = self._loaded.separate if after.left else self._loaded.separate[:-1]
+        evidence = Evidence(self._loaded, graph, after)
+        return Optimized(rebuilt.pdg, rebuilt.batched, report, evidence, separate=separate)
 
     def _report(self, pricing: Pricing) -> Report:
         """What is known before a form is chosen."""

@@ -5,8 +5,8 @@ A `System` is a list of `Statement`s. A statement defines one stored tensor for 
 `Dim` objects, so one kind of index expression addresses everything. All movement (transpose,
 reshape, slice, index, broadcast, vectorise) has dissolved into the index expressions of `Load`s.
 
-``lanes`` are the dims that rewriting turned into vector axes: scheduling may run them as tiles of
-rows. A dim outside ``lanes`` runs point by point.
+``lanes`` are the dims that rewriting turned into vector axes, and those whose points have nothing
+in common: scheduling may run them as tiles of rows. A dim outside ``lanes`` runs point by point.
 """
 
 from __future__ import annotations

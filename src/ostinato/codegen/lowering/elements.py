@@ -57,8 +57,10 @@ from ostinato.pdg.upper_bound import upper_bound
 class Picks(Places):
     """The computed indices of a program; equal values along equal axes share one."""
 
-    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
-        super().__init__(pdg, batched)
+    def __init__(
+        self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]], separate: frozenset[Dim]
+    ) -> None:
+        super().__init__(pdg, batched, separate)
         self.picks: dict[tuple[Value, Expr], Pick] = {}
         self.picked_indices: set[Dim | Extent] = set()
 
@@ -132,8 +134,10 @@ class Picks(Places):
 class Elements(Picks):
     """Reads of any node at any indices, and the statements made so far."""
 
-    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
-        super().__init__(pdg, batched)
+    def __init__(
+        self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]], separate: frozenset[Dim]
+    ) -> None:
+        super().__init__(pdg, batched, separate)
         self.statements: dict[str, Statement] = {}
         self.copies: dict[Node, Node] = {}
 
@@ -195,7 +199,7 @@ class Elements(Picks):
         padding = () if inside == ALWAYS else ((ALWAYS, Literal_(0, x.dtype)),)
         self.statements[self.name(copy)] = Statement(
             self.name(copy), "map", frame.dims, frame.axes, ((inside, body), *padding), x.dtype,
-            frame.lanes, where=x.where, label=x.label,
+            self.lanes(frame), where=x.where, label=x.label,
         )  # fmt: skip
 
     def value(self, node: Node, point: Point, digits: Sequence[Digits]) -> Value:

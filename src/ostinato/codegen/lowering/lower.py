@@ -7,7 +7,7 @@ every other operator becomes one statement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from ostinato.codegen.ir.system import (
@@ -62,18 +62,23 @@ def lower(
     pdg: Pdg,
     batched: Mapping[str, tuple[Dim, ...]] | None = None,
     hints: Mapping[str, int] | None = None,
+    separate: Iterable[Dim] = (),
 ) -> System:
     """Return the statements that compute the program's outputs.
 
-    ``batched`` names the leading axes of recurrences that rewriting made from dimensions.
+    ``batched`` names the leading axes of recurrences that rewriting made from dimensions. Points of
+    ``separate`` dimensions may be computed side by side, as axes are.
     Errors: ShapeError for a reshape that would divide by a symbolic size.
     """
-    return _Lowering(pdg, dict(batched or {})).system(dict(hints or {}))
+    lowering = _Lowering(pdg, dict(batched or {}), frozenset(separate))
+    return lowering.system(dict(hints or {}))
 
 
 class _Lowering(Elements):
-    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
-        super().__init__(pdg, batched)
+    def __init__(
+        self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]], separate: frozenset[Dim]
+    ) -> None:
+        super().__init__(pdg, batched, separate)
         self.constants: dict[str, tuple[Scalar, ...]] = {}
 
     def statement(self, node: Node) -> None:
@@ -108,7 +113,7 @@ class _Lowering(Elements):
                 return
             case _:
                 clauses = self.clauses(node, frame)
-        lanes = frame.lanes | self.sliced_draws.get(node, frozenset())
+        lanes = self.lanes(frame) | self.sliced_draws.get(node, frozenset())
         self.statements[self.name(node)] = Statement(
             self.name(node), kind, frame.dims, frame.axes, clauses, node.dtype, lanes, reduced,
             fold, where, node.label, along,

@@ -80,8 +80,10 @@ class Frame:
 class Places:
     """Stored nodes, their names and their frames, decided once for a whole program."""
 
-    def __init__(self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]]) -> None:
-        self.pdg, self.batched = pdg, batched
+    def __init__(
+        self, pdg: Pdg, batched: dict[str, tuple[Dim, ...]], separate: frozenset[Dim]
+    ) -> None:
+        self.pdg, self.batched, self.separate = pdg, batched, separate
         self.nodes = pdg.nodes()
         self.structures: dict[Node, Structure] = {}
         for node in self.nodes:
@@ -252,6 +254,10 @@ class Places:
                 indices.append((index, c))
             out.append(tuple(indices))
         return tuple(out)
+
+    def lanes(self, frame: Frame) -> frozenset[Dim]:
+        """What may run as rows of tiles: former axes, and points that have nothing in common."""
+        return frame.lanes | self.separate.intersection(frame.domain)
 
     def frame(self, node: Node) -> Frame:
         if node not in self.frames:

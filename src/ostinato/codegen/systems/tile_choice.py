@@ -22,8 +22,9 @@ class TileChoice:
     """The lane of every statement (None: it has none), the rows per tile, and the ``points``.
 
     ``free`` are the lanes that it might have had.
-    Each point of such a dim is work for one worker as it is, without a tile: its statements fill
-    vectors by themselves, and others, tiled along another dim, have it as a loop. ``short`` gives
+    Each point of such a dim is work for one worker as it is, without a tile: all that could run in
+    tiles along it fills vectors by itself, and what is tiled along another dim has it as a loop.
+    There may be several, such as the settings and the seeds of a sweep. ``short`` gives
     for dims whose extent is unknown how many points are work for one worker only.
     """
 
@@ -46,14 +47,17 @@ def chosen_tiles(
     found: dict[Dim, int] = {}
     points: set[Dim] = set()
     short: dict[Dim, int] = {}
-    for d in sorted({d for d in chosen.values() if d}, key=lambda d: d.serial):
+    for d in sorted(frozenset[Dim]().union(*lanes.values()), key=lambda d: d.serial):
         own = [s for name, s in statements.items() if chosen[name] == d]
+        every = [s for name, s in statements.items() if d in lanes[name]]
         beside = [n for n, other in chosen.items() if other not in (None, d)]
         crossed = any(d in statements[n].dims and d not in carried[n] for n in beside)
-        if crossed and d.name not in widths and _fills_vectors(d, own, target):
+        if crossed and d.name not in widths and _fills_vectors(d, every, target):
             points.add(d)
             if _hinted(d, system.hints) is None:
                 short[d] = target.spread
+            continue
+        if not own:
             continue
         has_steps = _has_steps(d, own, carried)
         width = widths.get(d.name, 0)

@@ -9,7 +9,7 @@ from ostinato.machine.cost_model import MEDIUM, WIDE, CostModel
 from ostinato.machine.profile import Profile
 from ostinato.pdg.node import Random
 from ostinato.rewrite.extract.export import EGraph, ENode
-from ostinato.rewrite.extract.sizes import Sizes
+from ostinato.rewrite.extract.sizes import Shape, Sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ class Pricing:
         self._inlined = _inlined(graph)
         self._rows = _rows(graph, sizes.tiles) if sizes.tiles else frozenset[int]()
         self._tiles = sizes.tiled
+        self._numels: dict[int, int] = {}
 
     def row(self, cls: int, node: ENode) -> tuple[float, float]:
         """At how many points a row of a long range is computed or read, and its bytes.
@@ -92,16 +93,15 @@ class Pricing:
         if not self._rows or node.op in VIEWS or node.op in ("sl", "leaf", "rec"):
             return 0.0, 0.0
         rows = [c for c in (cls, *node.kids) if c in self._rows]
-        numel = max(map(self._sizes.numel, rows), default=0)
-        trips = float(self._sizes.trips(self._graph.dom[cls])) if rows else 0.0
-        return trips, self._item(cls) * numel
+        numel = max(map(self._numel, rows), default=0)
+        return self._trips(cls) if rows else 0.0, self._item(cls) * numel
 
     def longest_row(self) -> float:
         """The bytes of the longest scores that could be computed in tiles, or 0."""
         nodes = (n for found in self._graph.classes.values() for n in found)
         greatest = (n.kids[0] for n in nodes if n.op == "red" and n.fields[:2] == ("max", 1))
         scores = self._rows.intersection(greatest)
-        return max((self._item(cls) * self._sizes.numel(cls) for cls in scores), default=0.0)
+        return max((self._item(cls) * self._numel(cls) for cls in scores), default=0.0)
 
     def price(self, cls: int, node: ENode) -> float:
         """What a choice weighs; tiles have to be worth it by more than predictions are."""
@@ -123,8 +123,7 @@ class Pricing:
 
     def cost(self, cls: int, node: ENode) -> Cost:
         """The work of one e-node, operands excluded."""
-        sizes, profile = self._sizes, self._cost.profile
-        trips = float(sizes.trips(self._graph.dom[cls]))
+        profile, trips = self._cost.profile, self._trips(cls)
         op, f = node.op, node.fields
         if op == "leaf":
             return self._leaf(cls, int(f[0]), trips)
@@ -138,7 +137,7 @@ class Pricing:
         if op == "mm":
             return once + self._product(cls, node, trips)
         steps = trips * self._cost.wide(self._dtype(cls))
-        out = self._padded(sizes.numel(cls))
+        out = self._padded(self._numel(cls))
         if op in ("running", "lin"):
             steps *= 2 * out * self._cost.element_ns()
             return once + Cost(arithmetic=steps, serial=trips * profile.serial_ns)
@@ -151,12 +150,27 @@ class Pricing:
 
     def _fold(self, node: ENode) -> float:
         """Elements go one after the other, unless rows are neighbours and are added as vectors."""
-        shape = self._sizes.shape[node.kids[0]]
+        shape = self._shape(node.kids[0])
         elements = math.prod(shape)
         is_last = bool(int(node.fields[1]) & 1) and shape[-1] > 1
         if is_last and (shape[-1] > FEW or elements < self._cost.lanes("float32") * shape[-1]):
             return elements * self._cost.profile.fold_ns
         return self._padded(elements) * self._cost.element_ns()
+
+    def _trips(self, cls: int) -> float:
+        """At how many points a value is computed by itself."""
+        return float(self._sizes.trips(self._graph.dom[cls] & ~self._sizes.loops))
+
+    def _shape(self, cls: int) -> Shape:
+        """The shape of a value, behind the number of its points that are computed side by side."""
+        beside = self._sizes.trips(self._graph.dom[cls] & self._sizes.loops)
+        return (beside, *self._sizes.shape[cls]) if beside > 1 else self._sizes.shape[cls]
+
+    def _numel(self, cls: int) -> int:
+        found = self._numels.get(cls)
+        if found is None:
+            found = self._numels[cls] = math.prod(self._shape(cls))
+        return found
 
     def _dtype(self, cls: int) -> str:
         return self._graph.dtype.get(cls, "float32")
@@ -170,7 +184,7 @@ class Pricing:
         if not isinstance(op, Random):
             return Cost()
         each = self._cost.draw_ns(op.fn)
-        return Cost(arithmetic=each * trips * self._padded(self._sizes.numel(cls)))
+        return Cost(arithmetic=each * trips * self._padded(self._numel(cls)))
 
     def _fetched(self, cls: int, node: ENode) -> Cost:
         """What is read at other points was kept there.
@@ -182,15 +196,14 @@ class Pricing:
 
     def kept(self, cls: int, node: ENode) -> tuple[float, float]:
         """At how many points a value is kept for this reader, and the bytes at each."""
-        sizes = self._sizes
         if node.op not in ("sl", "part", "at") or node.kids[0] in self._inlined:
             return 0.0, 0.0
         kid = node.kids[0]
         item = self._item(cls)
-        if node.op == "sl" and (inner := self._graph.dom[kid]) & int(node.fields[0]):
-            return float(sizes.trips(inner)), item * sizes.numel(kid)
-        if node.op == "part" and sizes.masks[int(node.fields[1])]:
-            return float(sizes.trips(self._graph.dom[cls])), item * sizes.numel(cls)
+        if node.op == "sl" and self._graph.dom[kid] & int(node.fields[0]):
+            return self._trips(kid), item * self._numel(kid)
+        if node.op == "part" and self._sizes.masks[int(node.fields[1])]:
+            return self._trips(cls), item * self._numel(cls)
         return 0.0, 0.0
 
     def _item(self, cls: int) -> float:
@@ -201,14 +214,14 @@ class Pricing:
         fn, axis = str(node.fields[0]), int(node.fields[1])
         length = max(self._sizes.shape[k][-axis] for k in node.kids)
         results = self._sizes.shape[cls][-axis]
-        rows = self._padded(self._sizes.numel(cls)) / results
+        rows = self._padded(self._numel(cls)) / results
         return rows * self._cost.row_ns(fn, length, results, self._cost.lanes("float32"))
 
     def _product(self, cls: int, node: ENode, trips: float) -> Cost:
         """Few rows or columns use the vector unit badly: both are charged as if longer."""
         left, right = (self._sizes.shape[k] for k in node.kids)
         m, k, n = left[-2], left[-1], right[-1]
-        matrices = trips * math.prod(map(max, left[:-2], right[:-2]))
+        matrices = trips * math.prod(self._shape(cls)[:-2])
         multiplies, dtype = (m + MOST) * k * (n + MOST), self._dtype(cls)
         is_near = self._cost.level(4 * m * n) == 0  # long rows pass a result that stays in a cache
         size = min(multiplies, MEDIUM) if is_near else multiplies

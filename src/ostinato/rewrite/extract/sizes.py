@@ -21,6 +21,7 @@ class Sizes:
     def __init__(self, graph: EGraph, loaded: Loaded, hints: Mapping[str, int]) -> None:
         self.tables: Tables = loaded.tables
         self.masks = loaded.tables.masks()
+        self.loops = loaded.tables.mask(loaded.loops)
         rows = loaded.rows.get("tiled", ())
         self.tiles = frozenset(int(tile) for _, tile, _ in rows)
         self.tiled = 0  # the dimensions over tiles

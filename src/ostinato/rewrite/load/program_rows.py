@@ -40,6 +40,7 @@ from ostinato.pdg.node import (
     postorder,
 )
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
+from ostinato.pdg.separate import separate_dims
 from ostinato.rewrite.load.affine_steps import add_distances, add_positions, add_steps, run_dims
 from ostinato.rewrite.load.components import Chain, Vertex, chains
 from ostinato.rewrite.load.defined_along import partial_dims
@@ -89,7 +90,7 @@ def load(pdg: Pdg, passes: Passes = ALL_PASSES) -> Loaded:
     carried = _carried(pdg, chained)
     tiles = passes.optional("tiles of ranges", {}, tile_dims, pdg)
     dims = (*_all_dims(pdg), *tiles.values())
-    loaded = Loaded(pdg, Tables(dims), chained, carried, partly)
+    loaded = Loaded(pdg, Tables(dims), chained, carried, partly, separate_dims(pdg))
     order = nest_order(loaded.tables.dims, carried.keys() | run_dims(pdg), _split_dims(pdg))
     loaded.tables.nest.update({loaded.tables.bit(d): k for k, d in enumerate(order)})
     _load_program(loaded)
@@ -298,7 +299,7 @@ def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     equation = loaded.pdg.equations[name]
     own = 1 << list(loaded.pdg.equations).index(name)
     fixed = {d for d, recs in loaded.carried.items() if recs & own}
-    fixed |= loaded.partial[equation.rec]
+    fixed |= loaded.partial[equation.rec] | loaded.loops
     fixed = fixed.union(*(loaded.partial[right] for _, right in equation.cases))
     for size in equation.rec.shape:
         fixed |= dims_of(size)
@@ -330,6 +331,9 @@ def _load_twins(loaded: Loaded) -> None:
         sorted(tables.nest, key=lambda d: tables.nest[d]), 2
     ):
         loaded.row("inside", inner, outer)
+    for bit in tables.nest:
+        if loaded.loops.isdisjoint(tables.dims_in(bit)):
+            loaded.row("joint", bit)
     for name, equation in loaded.pdg.equations.items():
         axes: tuple[Dim, ...] = ()
         for dim in reversed(_batchable(loaded, name)):
@@ -345,13 +349,13 @@ def _load_wishes(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
     tables = loaded.tables
     wanted: set[int] = set()
     for node, dims in _wishes(loaded, reach).items():
-        mask = tables.mask(dims - loaded.partial[node])
+        mask = tables.mask(dims - loaded.partial[node] - loaded.loops)
         if mask:
             loaded.row("raw_want", loaded.ids[node], mask)
             wanted.add(mask)
     streamed = _streamed(loaded.chains)
     for node, number in loaded.ids.items():
-        mask = tables.mask(_free(loaded, node, reach) - streamed)
+        mask = tables.mask(_free(loaded, node, reach) - streamed - loaded.loops)
         if mask:
             loaded.row("raw_free", number, mask)
             wanted.add(mask)

@@ -302,7 +302,8 @@ class Loaded:
     """The rows of a program and the meaning of the ids in them.
 
     ``definitions`` gives the condition of every case of a recurrence, by recurrence id;
-    ``twins`` the ids of a recurrence with more and more of its dimensions as axes.
+    ``twins`` the ids of a recurrence with more and more of its dimensions as axes. The points of a
+    dimension of ``separate`` have nothing in common.
     """
 
     pdg: Pdg
@@ -310,11 +311,20 @@ class Loaded:
     chains: dict[Vertex, Chain]
     carried: dict[Dim, int]  # the recurrences (bits, as in `reaches`) that a dimension carries
     partial: dict[Node, frozenset[Dim]]
+    separate: tuple[Dim, ...] = ()
     ids: dict[Node, int] = field(default_factory=dict[Node, int])
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     twins: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     _shapes: dict[tuple[Expr, ...], int] = field(default_factory=dict[tuple[Expr, ...], int])
     _fresh: int = 0
+
+    @property
+    def loops(self) -> frozenset[Dim]:
+        """What never becomes an axis: all of ``separate`` but the innermost, which fills vectors.
+
+        Axes of several would be there in every order, of every value.
+        """
+        return frozenset(self.separate[:-1])
 
     def row(self, relation: str, *cells: int | str) -> None:
         self.rows.setdefault(relation, []).append(cells)

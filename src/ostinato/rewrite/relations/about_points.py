@@ -118,6 +118,7 @@ RECURRENCES = (
     Relation(
         "inside", {"d": "dimension", "e": "dimension"}, "{d} nests inside {e}", (Apart("d", "e"),),
     ),
+    Relation("joint", {"d": "dimension"}, "points of {d} have something in common", (Wish(),)),
     Relation("want", {"x": "term", "m": "mask"}, "{x} should have the axes {m}", (Wish(),)),
     Relation("innermost", {"m": "mask"}, "{d} is the innermost of {m}", (), {"d": "dimension"}),
 )  # fmt: skip

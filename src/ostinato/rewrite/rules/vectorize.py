@@ -3,7 +3,9 @@
 ``sl(d, s, x)`` is the tensor of ``x`` at all points of slice ``s``; a full slice is the vectorised
 form. Spatial axes count from the right, so prepending one to every operand of an operator changes
 none of its axis numbers: that is the whole proof of most laws here. An operand must not change its
-shape along ``d`` (``sdom``), and laws push only where the value depends on ``d`` at all.
+shape along ``d`` (``sdom``), and laws push only where the value depends on ``d`` at all, and where
+points of ``d`` have something in common (``joint``): what is the same work for each point alone, as
+for every training of a sweep, gains nothing from an axis, and lowering runs it side by side.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ def _pushed(
         sl(d, s, y),
         op(*fields, *(sl(d, s, x) for x in names)),
         eq(y, op(*fields, *names)),
+        joint(d),
         is_in(d, dom(y)),
         *(not_in(d, sdom(x)) for x in names),
         *when,

@@ -110,8 +110,8 @@ scales, adds, turned = relations("scales adds turned")
 multiplies, involution = relations("multiplies involution")
 around, around_pair, around_alone = relations("around around_pair around_alone")
 known, indicator, both, pins, only = relations("known indicator both pins only")
-holds_low, holds_high, inside, want, everywhere = relations(
-    "holds_low holds_high inside want everywhere"
+holds_low, holds_high, inside, joint, want, everywhere = relations(
+    "holds_low holds_high inside joint want everywhere"
 )
 neighbour, body, batch, define, live = relations("neighbour body batch define live")
 closed, clear, some, gone, scaled = relations("closed clear some gone scaled")
