@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_one_seed_learns_from_minibatches_in_tiles(monkeypatch: pytest.MonkeyPat
 
 def sweep() -> ot.Program:
     """Trainings for three learning rates, two prices of entropy and two seeds."""
-    swept = {
+    swept: dict[str, Any] = {
         name: ot.input(name, over=ot.dim(f"{name}_choice", size=size))
         for name, size in (("learning_rate", 3), ("entropy", 2))
     }

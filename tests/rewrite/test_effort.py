@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from typing import Any
 
 import pytest
 
@@ -134,7 +135,7 @@ def test_what_equals_its_operand_is_no_term() -> None:
 
 def test_further_trainings_of_a_sweep_add_no_terms() -> None:
     def trained(sizes: dict[str, int]) -> Report:
-        swept = {
+        swept: dict[str, Any] = {
             name: ot.input(name, over=ot.dim(f"{name}_choice", size=size))
             for name, size in sizes.items()
         }
