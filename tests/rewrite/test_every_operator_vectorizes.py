@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 import ostinato as ot
+from ostinato.pdg.index import Dim
 from ostinato.pdg.node import (
     Along,
     Concat,
@@ -89,12 +90,16 @@ def left(pdg: Pdg) -> set[str]:
     return {d.name for n in nodes for d in n.domain}
 
 
+def no_dims(_: Pdg) -> tuple[Dim, ...]:
+    return ()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_operators_run_over_all_axes_but_for_a_reason(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As if points of all dimensions had something in common, so that all may become axes.
-    monkeypatch.setattr(program_rows, "separate_dims", lambda _: ())
+    monkeypatch.setattr(program_rows, "separate_dims", no_dims)
     found: set[str] = set()
     made = [m for m in (program(name, c) for c in (1, 2)) if m is not None and not m.pdg.equations]
     for pdg in {str(m): m.pdg for m in made}.values():  # most constructs have no constant
