@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from typer.testing import CliRunner
 
 from ostinato import nn
 from ostinato.cli.app import app
-from ostinato.pdg.errors import CheckpointError, OptionError
+from ostinato.pdg.errors import ArgumentError, CheckpointError, OptionError
+from ostinato.runtime.run.checkpoint import read, write
 from tests.cli.test_train import asked
 
 SEVEN = ("--episodes", "7", "--json", "-")
@@ -44,6 +46,33 @@ def test_the_same_seed_plays_the_same_episodes_and_drawn_actions_others(run: Pat
 def test_a_film_of_an_episode_is_a_gif(run: Path) -> None:
     asked("eval", run, "--episodes", "1", "--record", run / "film.gif")
     assert (run / "film.gif").read_bytes()[:6] == b"GIF89a"
+
+
+def test_a_film_of_another_name_is_refused_before_it_is_played(run: Path) -> None:
+    with pytest.raises(OptionError, match=r"film.mp4` is no .gif file.\n  Give film.gif."):
+        asked("eval", run, "--record", run / "film.mp4")
+
+
+def test_a_run_that_does_not_begin_leaves_an_earlier_one_as_it_was(run: Path) -> None:
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+
+    before = files()
+    with pytest.raises(ArgumentError, match="`seed` is -1"):
+        asked("train", *A2C, "--steps", "640", "--seed", "-1", "--out", run)
+    with pytest.raises(CheckpointError, match="with other arguments|of another program"):
+        going = before[run / "config.json"].replace(b'"hidden": "8"', b'"hidden": "9"')
+        (run / "config.json").write_bytes(going)
+        _unfinished(run)
+        asked("train", *A2C[:2], "--resume", run)
+    changed = {path for path, body in files().items() if body != before[path]}
+    assert {path.name for path in changed} == {"config.json", "checkpoint.safetensors"}
+
+
+def _unfinished(run: Path) -> None:
+    """Let a checkpoint be one of a run that goes on."""
+    found = read(run / "checkpoint.safetensors")
+    write(run / "checkpoint.safetensors", replace(found, notes={**found.notes, "end": ""}))
 
 
 def test_a_policy_that_does_not_fit_the_named_environment_is_refused(run: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ostinato.cli.program_file import load_experiment, load_function
+from ostinato.cli.settings import read_settings
 from ostinato.pdg.errors import OptionError
 
 TWO = """
@@ -28,6 +29,34 @@ def test_the_only_function_that_returns_an_experiment_is_found(
     program: Callable[[str], str],
 ) -> None:
     assert load_function(program(TWO)).__name__ == "cartpole"
+
+
+NAMED = """
+from __future__ import annotations
+from typing import TYPE_CHECKING
+from ostinato import Program, rl
+from ostinato.compiler.experiment import Experiment
+if TYPE_CHECKING:
+    from nowhere import Unknown
+def other(x: Unknown) -> Unknown: ...
+def built(n: int = 3, how: Unknown = None) -> {}: ...
+"""
+
+
+@pytest.mark.parametrize("result", ["Experiment", "rl.Training", "Program"])
+def test_what_is_an_experiment_or_a_program_is_found_beside_names_for_type_checkers(
+    program: Callable[[str], str], result: str
+) -> None:
+    found = load_function(program(NAMED.format(result)))
+    assert found.__name__ == "built"
+    assert read_settings(found, ["n=4"]) == {"n": 4}
+    with pytest.raises(OptionError, match="`how` is no setting of `built`"):
+        read_settings(found, ["how=4"])
+
+
+def test_an_experiment_comes_before_a_program(program: Callable[[str], str]) -> None:
+    more = "from ostinato import Program\ndef part() -> Program: ...\n"
+    assert load_function(program(TWO + more)).__name__ == "cartpole"
 
 
 def test_main_comes_first(program: Callable[[str], str]) -> None:

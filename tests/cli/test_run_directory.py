@@ -1,4 +1,8 @@
+import errno
 import json
+import resource
+import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -11,16 +15,21 @@ from ostinato.cli.curve import running_mean, write_learning_curve
 from ostinato.cli.run import line, plain_sink, progress
 from ostinato.cli.run_directory import (
     Metrics,
+    clear,
+    make,
     metrics,
-    prepare,
+    read_config,
     rows_before,
     write_config,
     write_kernels,
 )
 from ostinato.cli.training import Row
-from ostinato.pdg.errors import CheckpointError, OptionError
+from ostinato.nn import save_weights
+from ostinato.pdg.errors import IN_A_FOLDER, CheckpointError, OptionError, OstinatoError, to_write
+from ostinato.report.files import write
 
 ROW = Row(iteration=2, env_steps=96_000, wall_s=0.5, metric=21.25, others=(0.125,))
+WEIGHTS = {"w": np.ones(99)}
 
 
 def test_the_metric_follows_three_columns_and_each_row_is_there_at_once(tmp_path: Path) -> None:
@@ -46,21 +55,72 @@ def test_a_run_that_goes_on_writes_behind_the_rows_before_it(tmp_path: Path) -> 
 def test_an_earlier_run_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
     write_notes = tmp_path / "notes.txt"
     write_notes.write_text("mine")
-    prepare(tmp_path)
+    make(tmp_path)
     write_kernels(tmp_path, {"old": "x = 1\n"})
     (tmp_path / "metrics.csv").write_text("old")
-    prepare(tmp_path)
+    make(tmp_path)
+    assert (tmp_path / "metrics.csv").read_text() == "old"
+    clear(tmp_path)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["kernels", "notes.txt"]
 
 
 def test_a_run_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(OptionError) as caught:
-        prepare(tmp_path / "file")
+        make(tmp_path / "file")
     assert str(caught.value) == (
         f"The run directory `{tmp_path / 'file'}` cannot be made: Not a directory.\n"
         "  Name another one with --out."
     )
+
+
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """Let files have no more bytes than fit into one row of metrics."""
+    had, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.SIG_IGN
+    before = signal.signal(signal.SIGXFSZ, ignored)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, had[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, had)
+    signal.signal(signal.SIGXFSZ, before)
+
+
+def test_a_full_disk_is_said_with_what_helps(tmp_path: Path, full_disk: None) -> None:
+    full = f"The run directory `{tmp_path}` cannot be written: File too large.\n  Free some space"
+    with pytest.raises(OptionError, match=full), metrics(tmp_path, "score", ["loss"]) as kept:
+        for _ in range(3):
+            kept.add(ROW)
+    for what in (
+        lambda: write(tmp_path / "x", "y" * 99, "it"),
+        lambda: save_weights(tmp_path / "w", WEIGHTS),
+    ):
+        with pytest.raises(
+            OstinatoError, match="File too large\n  Free some space there, or write"
+        ):
+            what()
+
+
+def test_a_folder_that_may_not_be_written_is_said_with_what_helps() -> None:
+    for number in (errno.EACCES, errno.EROFS):
+        assert to_write(OSError(number, "")) == "Write to a folder that you may write to."
+    assert to_write(FileNotFoundError(errno.ENOENT, "")) == IN_A_FOLDER
+
+
+def test_a_configuration_of_something_else_is_refused(tmp_path: Path) -> None:
+    swept: list[str] = []
+    trained = {"algorithm": "ppo", "environment": "Catch", "steps": 3, "seeds": 1, "swept": swept}
+    good = {"program": "p.py", "settings": {}, "trained": trained}
+    write_config(tmp_path, good)
+    assert read_config(tmp_path, "") == good
+    bads: tuple[object, ...] = (
+        [], 1, {}, {"program": "p.py"}, {**good, "settings": 3}, {**good, "checkpoint_every": "x"},
+        {**good, "trained": 1}, {**good, "trained": {}}, {**good, "trained": {"algorithm": "ppo"}},
+        {**good, "trained": {**trained, "seeds": "x"}},
+    )  # fmt: skip
+    for bad in bads:
+        (tmp_path / "config.json").write_text(json.dumps(bad))
+        with pytest.raises(CheckpointError, match="is not the configuration of a run\n  Mend it"):
+            read_config(tmp_path, "Mend it.")
 
 
 def test_the_configuration_names_arrays_by_shape(tmp_path: Path) -> None:

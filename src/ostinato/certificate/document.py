@@ -14,7 +14,7 @@ from typing import Any, cast
 from ostinato.certificate.extracted_terms import Term, check_used, read_terms, terms_data
 from ostinato.certificate.order import Layout, Timeline
 from ostinato.certificate.spelled import read_record, record_data
-from ostinato.pdg.errors import ArgumentError, CertificateError
+from ostinato.pdg.errors import ArgumentError, CertificateError, to_write
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Pdg
@@ -176,7 +176,7 @@ def write(certificate: Certificate, path: Path) -> None:
         path.write_text(to_text(to_data(certificate)), encoding="utf-8")
     except OSError as problem:
         fact = f"the certificate `{path}` cannot be written: {problem.strerror}"
-        raise CertificateError(fact, "Give the path of a file in a folder that exists.") from None
+        raise CertificateError(fact, to_write(problem)) from None
 
 
 def read(path: Path) -> Certificate:

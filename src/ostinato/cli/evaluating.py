@@ -11,6 +11,7 @@ from rich.console import Console
 from ostinato import rl
 from ostinato.cli.as_json import write_json
 from ostinato.cli.trained_policy import TrainedPolicy, acting_in, trained_policy
+from ostinato.pdg.errors import OptionError
 from ostinato.rl.evaluation import MAX_FRAMES, MAX_STEPS
 
 
@@ -29,6 +30,8 @@ class EvalOptions:
 
 def evaluate(options: EvalOptions, json: Path | None, console: Console) -> int:
     """Play, show and write what the episodes came to, and return the exit status."""
+    if options.record is not None and options.record.suffix != ".gif":
+        raise OptionError(f"`{options.record}` is no .gif file.", "Give film.gif.")
     most = MAX_STEPS if options.max_steps is None else options.max_steps
     trained = trained_policy(options.run, options.environment, console)
     with acting_in(options.environment):

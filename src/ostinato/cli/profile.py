@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ostinato.cli.run_directory import PROFILE
+from ostinato.report.files import write
 from ostinato.report.kernels import HEAD, LEVELS, duration, row
 from ostinato.report.measured_run import COLUMNS, RunProfile
 
@@ -21,7 +22,7 @@ def keep_profile(found: RunProfile, directory: Path, console: Console) -> None:
     ``profile.json`` has all numbers, ``profile.svg`` the bars, ``trace.json`` what Perfetto draws.
     """
     numbers, picture, trace = (directory / name for name in PROFILE)
-    numbers.write_text(json.dumps(found.data(), indent=2) + "\n")
+    write(numbers, json.dumps(found.data(), indent=2) + "\n", "the profile")
     found.to_svg(picture)
     found.to_perfetto(trace)
     console.print(_operations(found))

@@ -4,9 +4,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import get_type_hints
 
-from ostinato.cli.settings import closest, read_settings
+from ostinato.cli.settings import closest, known_annotations, read_settings
 from ostinato.compiler.experiment import Experiment
 from ostinato.compiler.program import Program
 from ostinato.inspection.rule_file import run_file
@@ -17,7 +16,8 @@ def load_function(place: str) -> Callable[..., object]:
     """Return the function that ``FILE[:FUNCTION]`` names.
 
     Without a name: ``main``, or else the only function of the file annotated to return an
-    `Experiment`. Errors: OptionError if the file or the function is not there.
+    `Experiment`, or where there is none, a `Program`.
+    Errors: OptionError if the file or the function is not there.
     """
     file, _, name = place.partition(":")
     module = _load_module(Path(file))
@@ -28,13 +28,25 @@ def load_function(place: str) -> Callable[..., object]:
         return own[name]
     if "main" in own:
         return own["main"]
-    found = [made for made in own.values() if get_type_hints(made).get("return") is Experiment]
+    found = _annotated(own.values(), Experiment) or _annotated(own.values(), Program)
     if len(found) != 1:
         raise OptionError(
-            f"{file} has no function `main`, and {len(found)} functions that return an Experiment.",
+            f"{file} has no function `main`, and {len(found)} functions annotated to return an "
+            "Experiment.",
             f"Name one: {file}:FUNCTION. Known: {', '.join(own) or 'none'}.",
         )
     return found[0]
+
+
+def _annotated(
+    functions: Iterable[Callable[..., object]], kind: type
+) -> list[Callable[..., object]]:
+    """The functions with such a result, such as an `rl.Training`, which is an `Experiment`."""
+    return [each for each in functions if _is_kind(known_annotations(each).get("return"), kind)]
+
+
+def _is_kind(annotation: object, kind: type) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, kind)
 
 
 def load_experiment(place: str, settings: Iterable[str]) -> Experiment:

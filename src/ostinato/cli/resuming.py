@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from ostinato.cli.run_directory import CHECKPOINT, rows_before
+from ostinato.cli.run_directory import CHECKPOINT, read_config, rows_before
 from ostinato.cli.training import Before, End, Episodes, Row
-from ostinato.pdg.errors import CheckpointError
 from ostinato.runtime.run.checkpoint import Checkpoint, read, write
 from ostinato.runtime.run.state import State
 
@@ -65,11 +64,7 @@ def resumed(directory: Path) -> Resumed:
     Errors: CheckpointError if there is none, or it or another file of the run is damaged.
     """
     found = read(directory / CHECKPOINT)
-    try:
-        config: dict[str, Any] = json.loads((directory / "config.json").read_text())
-    except (OSError, ValueError) as failure:
-        fact = f"`{directory / 'config.json'}` cannot be read: {failure}"
-        raise CheckpointError(fact, "Run again from the start.") from None
+    config = read_config(directory, "Run again from the start.")
     rows = tuple(rows_before(directory, found.state.step))
     wall_s = rows[-1].wall_s if rows else 0.0
     episodes: list[list[float]] = json.loads(found.notes.get("episodes", "[]"))

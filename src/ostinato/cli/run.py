@@ -22,11 +22,13 @@ from ostinato.cli.program_file import load_experiment
 from ostinato.cli.resuming import CheckpointFile, Resumed, resumed
 from ostinato.cli.run_directory import (
     Metrics,
+    clear,
     events,
+    make,
     metrics,
-    prepare,
     write_config,
     write_kernels,
+    writing,
 )
 from ostinato.cli.training import Before, Column, Outcome, Records, Row, train
 from ostinato.compiler.experiment import Experiment
@@ -108,15 +110,20 @@ def carry_out(
     ``before`` is the run of ``options.resume``, which goes on.
     """
     directory = options.resume or options.out or default_directory(options.place)
-    if before is None:
-        prepare(directory)
-        write_config(directory, configuration(options, experiment))
-    compiled = compile_and_keep(options, experiment, directory, console)
+    make(directory)
+    compiled, took = compile_program(options, experiment, console)
     columns = columns_of(experiment)
     names = [column.name for column in columns]
     records, profiled = _started(options, experiment, compiled, before)
     earlier = before.rows if before else ()
-    with metrics(directory, experiment.metric, names, earlier) as rows:
+    with ExitStack() as stack:
+        stack.callback(records.close)
+        if before is None:  # only a run that began takes the place of an earlier one
+            with writing(directory):
+                clear(directory)
+                write_config(directory, configuration(options, experiment))
+        keep_kernels(compiled, directory, took, console)
+        rows = stack.enter_context(metrics(directory, experiment.metric, names, earlier))
         outcome = _train(options, experiment, records, rows, columns, before, console)
     report(outcome, experiment, directory, console)
     if profiled is not None:
@@ -131,23 +138,25 @@ def carry_out(
     return (INTERRUPTED if outcome.end == "interrupted" else 0), rows
 
 
-def compile_and_keep(
-    options: RunOptions, experiment: Experiment, directory: Path, console: Console
-) -> Compiled:
-    """Compile the program, write its kernels to the run directory, and say how long it took."""
+def compile_program(
+    options: RunOptions, experiment: Experiment, console: Console
+) -> tuple[Compiled, str]:
+    """Compile the program for its run, and tell how long it took."""
     started, target, program = time.perf_counter(), chosen_target(options), experiment.program
     extents = program.signature.bind(experiment.arguments).extents
     with console.status("compiling"):
         compiled = program.compile(target, certificate=options.certificate, extents=extents)
     taken_s = time.perf_counter() - started
-    explained = compiled.executable.artifact.explanation
-    (path,) = write_kernels(directory, {"program": explained.source})
-    console.print(
-        f"compiled for {target} in {taken_s:.2f} s ({phases(explained.cost, taken_s)}) -> {path}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    return compiled
+    stages = phases(compiled.executable.artifact.explanation.cost, taken_s)
+    return compiled, f"compiled for {target} in {taken_s:.2f} s ({stages})"
+
+
+def keep_kernels(compiled: Compiled, directory: Path, took: str, console: Console) -> None:
+    """Write the kernels to the run directory, and say how long they took to make."""
+    source = compiled.executable.artifact.explanation.source
+    with writing(directory):
+        (path,) = write_kernels(directory, {"program": source})
+    console.print(f"{took} -> {path}", highlight=False, soft_wrap=True)
 
 
 def phases(cost: Mapping[str, float], taken_s: float) -> str:
@@ -338,7 +347,8 @@ def draw_curve(
 
     bar = experiment.stop.at_least if experiment.stop else None
     path = directory / "learning_curve.png"
-    write_learning_curve(path, rows, experiment.metric, bar, experiment.trainings, labels)
+    with writing(directory):
+        write_learning_curve(path, rows, experiment.metric, bar, experiment.trainings, labels)
 
 
 PLAIN_EVERY_S = 2.0  # without a terminal: one printed line this often

@@ -10,13 +10,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.cli.training import Row
-from ostinato.pdg.errors import CheckpointError, OptionError
+from ostinato.pdg.errors import CheckpointError, OptionError, to_write
 
 CHECKPOINT = "checkpoint.safetensors"
 PROFILE = ("profile.json", "profile.svg", "trace.json")
@@ -34,10 +34,11 @@ class Metrics:
     def add(self, row: Row) -> None:
         iteration, env_steps, wall_s, *rest = row.values()
         texts = (f"{value:.9g}" for value in rest)
-        csv.writer(self.file, lineterminator="\n").writerow(
-            (iteration, env_steps, f"{wall_s:.6f}", *texts)
-        )
-        self.file.flush()  # a reader that follows the file sees every iteration
+        with writing(Path(self.file.name).parent):
+            csv.writer(self.file, lineterminator="\n").writerow(
+                (iteration, env_steps, f"{wall_s:.6f}", *texts)
+            )
+            self.file.flush()  # a reader that follows the file sees every iteration
         self.rows.append(row)
 
     def of_trainings(self, trainings: Sequence[int]) -> npt.NDArray[np.float64]:
@@ -47,17 +48,31 @@ class Metrics:
         return values.T.reshape(-1, trainings[-1], len(self.rows))
 
 
-def prepare(directory: Path) -> None:
-    """Make the run directory; an earlier run there is replaced, other files stay.
+@contextmanager
+def writing(directory: Path, what: str = "written") -> Generator[None]:
+    """Say so where a file of the run cannot be written.
+
+    Errors: OptionError.
+    """
+    try:
+        yield
+    except OSError as failure:
+        fact = f"The run directory `{directory}` cannot be {what}: {failure.strerror}."
+        raise OptionError(fact, to_write(failure, "Name another one with --out.")) from None
+
+
+def make(directory: Path) -> None:
+    """Make the run directory; what is there stays.
 
     Errors: OptionError if it cannot be made.
     """
+    with writing(directory, "made"):
+        (directory / "kernels").mkdir(parents=True, exist_ok=True)
+
+
+def clear(directory: Path) -> None:
+    """Remove an earlier run from a directory; other files stay."""
     kernels = directory / "kernels"
-    try:
-        kernels.mkdir(parents=True, exist_ok=True)
-    except OSError as failure:
-        fact = f"The run directory `{directory}` cannot be made: {failure.strerror}."
-        raise OptionError(fact, "Name another one with --out.") from None
     made = ("metrics.csv", "config.json", "learning_curve.png", CHECKPOINT, *PROFILE)
     stale = [directory / name for name in made]
     for path in [*stale, *kernels.glob("*.py")]:
@@ -73,7 +88,9 @@ def metrics(
     Of a run that goes on, the rows ``before`` stay, and what follows them is cut off.
     """
     path = directory / "metrics.csv"
-    with path.open("r+" if before else "w", newline="") as file:
+    with writing(directory):
+        file = path.open("r+" if before else "w", newline="")
+    try:
         if before:
             for _ in range(len(before) + 1):
                 file.readline()
@@ -82,6 +99,9 @@ def metrics(
         else:
             csv.writer(file, lineterminator="\n").writerow((*COLUMNS, metric, *others))
         yield Metrics(file, tuple(others), [*before])
+    finally:
+        with writing(directory):  # the disk may be full
+            file.close()
 
 
 def rows_before(directory: Path, step: int) -> list[Row]:
@@ -103,6 +123,45 @@ def rows_before(directory: Path, step: int) -> list[Row]:
         fact = f"`{path}` does not have the {step} rows of the checkpoint"
         raise CheckpointError(fact, "Run again from the start, into another directory.")
     return rows
+
+
+# What a configuration must have, and what it may have.
+MUST: Mapping[str, type] = {"program": str, "settings": dict}
+MAY: Mapping[str, type] = {"target": str, "checkpoint_every": int, "trained": dict}
+TRAINED: Mapping[str, type | tuple[type, ...]] = {
+    "algorithm": str, "environment": str, "steps": (int, type(None)), "seeds": int, "swept": list
+}  # fmt: skip
+
+
+def read_config(directory: Path, remedy: str) -> dict[str, Any]:
+    """Return the configuration of a run.
+
+    Errors: CheckpointError if there is none, or it is not what a run writes.
+    """
+    path = directory / "config.json"
+    try:
+        found: object = json.loads(path.read_text())
+    except OSError as failure:
+        fact = f"`{path}` cannot be read: {failure.strerror}"
+        raise CheckpointError(fact, remedy) from None
+    except (ValueError, RecursionError) as failure:
+        raise CheckpointError(f"`{path}` cannot be read: {failure}", remedy) from None
+    if not _is_configuration(found):
+        raise CheckpointError(f"`{path}` is not the configuration of a run", remedy)
+    return cast(dict[str, Any], found)
+
+
+def _is_configuration(found: object) -> bool:
+    if not isinstance(found, dict):
+        return False
+    config = cast(dict[str, Any], found)
+    trained = config.get("trained")
+    return (
+        all(isinstance(config.get(name), kind) for name, kind in MUST.items())
+        and all(isinstance(config[name], kind) for name, kind in MAY.items() if name in config)
+        and (trained is None or trained.keys() == TRAINED.keys())
+        and all(isinstance(trained[name], kind) for name, kind in TRAINED.items() if trained)
+    )
 
 
 def write_config(directory: Path, config: Mapping[str, object]) -> None:

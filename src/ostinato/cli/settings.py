@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import get_args, get_type_hints
+from types import SimpleNamespace
+from typing import Any, get_args, get_type_hints
 
 from ostinato.language.kinds import REFUSED, kind_of
 from ostinato.language.tensor import Tensor
@@ -53,9 +54,24 @@ def parted(setting: str, option: str = "--set") -> tuple[str, str]:
 
 def settable(function: Callable[..., object]) -> Mapping[str, object]:
     """Return the annotations of the parameters that a text can say."""
-    hints = get_type_hints(function, include_extras=True)
+    hints = known_annotations(function)
     names = inspect.signature(function).parameters
     return {name: hints[name] for name in names if name in hints and _is_written(hints[name])}
+
+
+def known_annotations(function: Callable[..., object]) -> dict[str, object]:
+    """Return the annotations of a function that can be evaluated.
+
+    Names that are imported for type checkers only have no meaning in a run.
+    """
+    written: dict[str, Any] = inspect.get_annotations(function)
+    found: dict[str, object] = {}
+    for name, annotation in written.items():
+        alone = SimpleNamespace(__annotations__={name: annotation})
+        with suppress(NameError, AttributeError, TypeError, SyntaxError):
+            known = getattr(inspect.unwrap(function), "__globals__", {})
+            found |= get_type_hints(alone, known, include_extras=True)
+    return found
 
 
 def unknown(name: str, function: Callable[..., object], known: Iterable[str]) -> OptionError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,10 +13,10 @@ from rich.console import Console
 from ostinato import rl
 from ostinato.cli.program_file import load_experiment
 from ostinato.cli.run import RunOptions
-from ostinato.cli.run_directory import CHECKPOINT
+from ostinato.cli.run_directory import CHECKPOINT, read_config
 from ostinato.cli.train import built, options_of
 from ostinato.nn.module import Module
-from ostinato.pdg.errors import CheckpointError, OptionError, ShapeError
+from ostinato.pdg.errors import OptionError, ShapeError
 from ostinato.pdg.functions import Array
 from ostinato.runtime.run.checkpoint import read
 
@@ -45,11 +44,7 @@ def trained_policy(directory: Path, environment: str | None, console: Console) -
     whose environment is not known.
     """
     state = read(directory / CHECKPOINT).state
-    try:
-        config: dict[str, Any] = json.loads((directory / "config.json").read_text())
-    except (OSError, ValueError) as failure:
-        fact = f"`{directory / 'config.json'}` cannot be read: {failure}"
-        raise CheckpointError(fact, "Give the directory of a run.") from None
+    config = read_config(directory, "Give the directory of a run.")
     settings = tuple(f"{name}={value}" for name, value in config["settings"].items())
     if "trained" in config:
         options = options_of(cast(dict[str, Any], config["trained"]))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ostinato.export.onnx_functions import COMPOSED, FOLDS, SAME
-from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.pdg.errors import ArgumentError, OptionError, to_write
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Expr, Slice
 from ostinato.pdg.interpret import Interpreter
@@ -65,7 +65,7 @@ def write_onnx(pdg: Pdg, path: str | Path, weights: Mapping[str, object]) -> Non
         Path(path).write_bytes(graph.model().SerializeToString())
     except OSError as failure:
         fact = f"`{path}` cannot be written: {failure.strerror}"
-        raise OptionError(fact, "Give the path of a file in a folder that exists.") from None
+        raise OptionError(fact, to_write(failure)) from None
 
 
 class _Graph:

@@ -13,7 +13,7 @@ from ostinato.language.dims import Dimension
 from ostinato.language.functions.basic import swapaxes
 from ostinato.language.recurrent import Recurrent
 from ostinato.language.tensor import Tensor
-from ostinato.pdg.errors import ArgumentError, CheckpointError, guess
+from ostinato.pdg.errors import ArgumentError, CheckpointError, guess, to_write
 from ostinato.pdg.functions import Array
 from ostinato.pdg.naming import called
 from ostinato.provenance.place import place
@@ -125,8 +125,7 @@ def save_weights(path: str | Path, weights: Mapping[str, object]) -> None:
         Path(path).write_bytes(save({n: np.ascontiguousarray(a) for n, a in weights.items()}))
     except OSError as failure:
         fact = f"the weights cannot be written to `{path}`: {failure.strerror}"
-        remedy = "Give the path of a file in a folder that exists."
-        raise CheckpointError(fact, remedy, place()) from None
+        raise CheckpointError(fact, to_write(failure), place()) from None
 
 
 def load_weights(path: str | Path) -> dict[str, Array]:

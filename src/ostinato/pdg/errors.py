@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 from typing import Self
 
@@ -17,6 +18,22 @@ def guess(name: str, known: Iterable[str], least_likeness: float = 0.6) -> str:
     spelt = {spelling.lower(): spelling for spelling in reversed(list(known))}
     near = difflib.get_close_matches(name.lower(), spelt, 1, least_likeness)
     return f"Did you mean `{spelt[near[0]]}`? " if near else ""
+
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+IN_A_FOLDER = "Give the path of a file in a folder that exists."
+
+
+def to_write(failure: OSError, usual: str = IN_A_FOLDER) -> str:
+    """Return what helps where a file cannot be written; ``usual`` if it is not the disk's fault.
+
+    >>> to_write(OSError(errno.ENOSPC, "No space left on device"))
+    'Free some space there, or write to another disk.'
+    """
+    if failure.errno in FULL:
+        return "Free some space there, or write to another disk."
+    return "Write to a folder that you may write to." if failure.errno in FORBIDDEN else usual
 
 
 class OstinatoError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.errors import ArgumentError, to_write
 
 
 def write(path: str | Path, text: str, what: str) -> None:
@@ -16,4 +16,4 @@ def write(path: str | Path, text: str, what: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as failure:
         fact = f"{what} cannot be written to `{path}`: {failure.strerror}"
-        raise ArgumentError(fact, "Give the path of a file in a folder that exists.") from None
+        raise ArgumentError(fact, to_write(failure)) from None

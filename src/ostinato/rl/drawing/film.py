@@ -12,7 +12,7 @@ from ostinato.compiler.program import Program
 from ostinato.language.dims import dims
 from ostinato.language.record import Record
 from ostinato.language.recurrent import input
-from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.pdg.errors import ArgumentError, OptionError, to_write
 from ostinato.pdg.functions import Array
 from ostinato.provenance.place import place
 from ostinato.rl.drawing import mechanical, squares
@@ -107,4 +107,4 @@ def write_gif(path: str | Path, pictures: Sequence[Picture], per_second: float =
             )  # fmt: skip
     except OSError as failure:
         fact = f"`{path}` cannot be written: {failure.strerror}"
-        raise OptionError(fact, "Give the path of a file in a folder that exists.", where) from None
+        raise OptionError(fact, to_write(failure), where) from None

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.pdg.errors import CheckpointError
+from ostinato.pdg.errors import CheckpointError, to_write
 from ostinato.pdg.functions import Array
 from ostinato.runtime.run.state import State
 
@@ -46,8 +46,7 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
         _replace(path, save(arrays, about))
     except OSError as failure:
         fact = f"the checkpoint `{path}` cannot be written: {failure.strerror}"
-        remedy = "Give the path of a file in a folder that exists."
-        raise CheckpointError(fact, remedy) from None
+        raise CheckpointError(fact, to_write(failure)) from None
 
 
 def read(path: Path) -> Checkpoint:
