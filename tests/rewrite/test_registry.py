@@ -33,6 +33,15 @@ def test_an_unknown_name_is_refused_with_the_closest_one() -> None:
         every_rule().without("vectorise")
 
 
+def test_a_rule_is_no_family_and_a_family_is_no_rule() -> None:
+    text = "`view` is a family of rules, and no rule\n  Name one of its rules: view/"
+    with pytest.raises(OptionError, match=text):
+        every_rule()["view"]
+    text = "`view/transpose-twice` is a rule, and no family\n  Name the family: view."
+    with pytest.raises(OptionError, match=text):
+        every_rule().family("view/transpose-twice")
+
+
 def test_only_the_named_rules_are_kept() -> None:
     kept = every_rule().only("matmul", "view/transpose-twice")
     assert set(kept.families) == {"matmul", "view"} and len(kept.family("view")) == 1

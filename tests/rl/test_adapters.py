@@ -109,6 +109,26 @@ def test_a_step_before_a_reset_is_refused() -> None:
         envs.step(np.zeros(2, np.int64))
 
 
+def test_what_is_no_action_is_refused() -> None:
+    one, envs = rl.to_gymnasium(rl.CartPole()), rl.to_gymnasium_vector(rl.CartPole(), 3)
+    box = rl.to_gymnasium_vector(rl.Pendulum(), 2)
+    for env in (one, envs, box):
+        env.reset(seed=0)
+    for action in (2, -1):
+        with pytest.raises(ArgumentError, match=rf"an action is {action}\n  Give one of Discrete"):
+            one.step(action)
+    for actions in ([0, 1], [0, 1, 0.5], None, "up", [[0], [1], [0]]):
+        with pytest.raises(ArgumentError, match=r"not shape \(3,\)\n  Give .* each of 3 games"):
+            envs.step(actions)
+    with pytest.raises(ArgumentError, match="an action is 7\n"):
+        envs.step([0, 1, 7])
+    with pytest.raises(ArgumentError, match=r"actions have shape \(2,\) .*not shape \(2, 1\)\n"):
+        box.step(np.zeros(2))
+    with pytest.raises(ArgumentError, match="`reset_mask` has shape .*\n  Give 3 booleans"):
+        envs.reset(options={"reset_mask": [1, 0, 0]})
+    assert envs.reset(options={"reset_mask": [True, False, False]})[0].shape == (3, 4)
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec("stable_baselines3") is None,
     reason="Stable-Baselines3 is not installed",

@@ -158,6 +158,23 @@ def test_actions_that_are_neither_are_refused() -> None:
         env.step(env.state, ot.constant(0))
 
 
+@pytest.mark.parametrize("size", ["Sequence", "Graph", "Box"])
+def test_observations_of_no_fixed_size_are_refused(size: str) -> None:
+    seen: Any = {
+        "Sequence": spaces.Sequence(spaces.Discrete(2)),
+        "Graph": spaces.Dict(a=spaces.Graph(spaces.Box(0, 1, (1,)), spaces.Discrete(2))),
+        "Box": spaces.Box(-1, 1, (0,)),
+    }[size]
+
+    def made() -> Counting:
+        env = Counting(spaces.Discrete(2))
+        env.observation_space = seen
+        return env
+
+    with pytest.raises(ArgumentError, match="`made` has observations .*\n  Wrap it so that they"):
+        rl.Gymnasium(made)
+
+
 MORE: dict[str, Callable[[], rl.Gymnasium]] = {
     "numbers that are seen": lambda: rl.Gymnasium("FrozenLake-v1"),
     "a lander": lambda: rl.Gymnasium("LunarLander-v3"),

@@ -34,6 +34,10 @@ class RuleSet:
 
     def __getitem__(self, name: str) -> Rule:
         found = [rule for rule in self.rules if rule.name == name]
+        if name in self.families:
+            names = ", ".join(rule.name for rule in self.family(name))
+            fact = f"`{name}` is a family of rules, and no rule"
+            raise OptionError(fact, f"Name one of its rules: {names}.", place())
         if not found:
             raise _unknown(name, [rule.name for rule in self.rules])
         return found[0]
@@ -44,6 +48,9 @@ class RuleSet:
 
     def family(self, name: str) -> Self:
         """The rules of one family."""
+        if any(rule.name == name for rule in self.rules):
+            remedy = f"Name the family: {self[name].family}."
+            raise OptionError(f"`{name}` is a rule, and no family", remedy, place())
         if name not in self.families:
             raise _unknown(name, self.families)
         return replace(self, rules=tuple(rule for rule in self.rules if rule.family == name))

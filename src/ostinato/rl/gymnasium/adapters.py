@@ -5,7 +5,7 @@ This module needs Gymnasium; `to_gymnasium` and `to_gymnasium_vector` import it.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 
 from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
+from ostinato.provenance.place import place
 from ostinato.rl.drawing.canvas import Picture
 from ostinato.rl.drawing.film import frames
 from ostinato.rl.environments.environment import Actions, Discrete, Discretes, Env
@@ -39,9 +40,29 @@ def space_of(actions: Actions) -> Space:
     return spaces.Box(actions.low, actions.high, (actions.size,), np.float32)
 
 
-def ours(env: Env[Actions], action: Any) -> Array:
-    """Return actions in our types."""
-    return np.asarray(action, env.actions.dtype)
+def ours(env: Env[Actions], given: Any, games: tuple[int, ...] = ()) -> Array:
+    """Return an action in our types, or one for each of so many games.
+
+    Errors: ArgumentError for another shape or type, and for a number that is no action.
+    """
+    space, actions = space_of(env.actions), np.asarray(given)
+    shape = (*games, *(space.shape or ()))
+    remedy = f"Give one of {space}" + (f" for each of {games[0]} games." if games else ".")
+    if actions.shape != shape or actions.dtype.kind not in (
+        "iub" if _is_counted(space) else "iubf"
+    ):
+        fact = f"actions have shape {actions.shape} and type {actions.dtype}, not shape {shape}"
+        raise ArgumentError(fact, remedy, place())
+    if _is_counted(space):
+        counts: Array = np.asarray(getattr(space, "nvec", getattr(space, "n", 0)))
+        wrong = actions[(actions < 0) | (actions >= counts)]
+        if wrong.size:
+            raise ArgumentError(f"an action is {wrong.flat[0]}", remedy, place())
+    return actions.astype(env.actions.dtype)
+
+
+def _is_counted(space: Space) -> bool:
+    return isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
 
 
 class SingleGame(gymnasium.Env[Array, Any]):
@@ -66,7 +87,7 @@ class SingleGame(gymnasium.Env[Array, Any]):
     def step(self, action: Any) -> tuple[Array, float, bool, bool, Info]:
         """Step the game.
 
-        Errors: ArgumentError before the first reset.
+        Errors: ArgumentError before the first reset, and for what is no action.
         """
         given = ours(self._env, action)[None]
         found = self._stepped.step(self._begun().state, given, self._drawn())
@@ -110,7 +131,10 @@ class VectorOfGames(VectorEnv[Array, Any, Array]):
         """Begin all games, or those of the option `reset_mask`."""
         super().reset(seed=seed)
         every = np.ones(self.num_envs, np.bool_)
-        which = cast(Array, (options or {}).get("reset_mask", every))
+        which: Array = np.asarray((options or {}).get("reset_mask", every))
+        if which.shape != every.shape or which.dtype != np.bool_:
+            fact = f"`reset_mask` has shape {which.shape} and type {which.dtype}"
+            raise ArgumentError(fact, f"Give {self.num_envs} booleans.", place())
         self._now = self._begun(which)
         self._over = self._over & ~which
         return self._now.seen, {}
@@ -118,8 +142,8 @@ class VectorOfGames(VectorEnv[Array, Any, Array]):
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, Info]:
         """Step all games; those that ended begin again as `mode` says.
 
-        Errors: ArgumentError before the first reset, and for games that ended, if none begins again
-        by itself.
+        Errors: ArgumentError before the first reset, for what is no action, and for games that
+        ended, if none begins again by itself.
         """
         if self._now is None:
             raise ArgumentError("games that did not begin are stepped", "Call reset().")
@@ -127,7 +151,9 @@ class VectorOfGames(VectorEnv[Array, Any, Array]):
         if disabled and before.any():
             fact = f"{int(before.sum())} games that ended are stepped"
             raise ArgumentError(fact, 'Call reset(options={"reset_mask": terminated | truncated}).')
-        found = self._stepped.step(self._now.state, ours(self._env, actions), self._drawn())
+        found = self._stepped.step(
+            self._now.state, ours(self._env, actions, (self.num_envs,)), self._drawn()
+        )
         self._now, about = found.after, Info()
         reward, terminated, truncated = found.reward, found.terminated, found.truncated
         if self.mode == AutoresetMode.NEXT_STEP and before.any():

@@ -23,7 +23,7 @@ from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
 from ostinato.provenance.place import place
 from ostinato.rl.environments.environment import Actions
-from ostinato.rl.gymnasium.spaces import action_space
+from ostinato.rl.gymnasium.spaces import action_space, shape_of
 from ostinato.rl.gymnasium.vector_games import Games, Mode, games, maker
 
 SEEDS = 2**31 - 1
@@ -44,7 +44,7 @@ class Gymnasium:
     Other arguments are Gymnasium's.
 
     Errors: OptionError if the package is not installed; ArgumentError for actions that are neither
-    numbered nor vectors with bounds.
+    numbered nor vectors with bounds, and for observations of no fixed size.
 
     >>> import ostinato as ot
     >>> from ostinato import rl
@@ -67,10 +67,11 @@ class Gymnasium:
         self.name = name if isinstance(name, str) else getattr(name, "__name__", "environment")
         self._made = partial(maker, name, settings)
         one = self._first()
-        shape = one.observation_space.shape
-        space = action_space(one.action_space, self.name)
-        one.close()
-        self.observation_shape: tuple[int, ...] = tuple(shape) or (1,)
+        try:
+            space = action_space(one.action_space, self.name)
+            self.observation_shape = shape_of(one.observation_space, self.name)
+        finally:
+            one.close()
         self.actions: Actions = space.actions
         self.to_theirs = space.to_theirs
         self._together: tuple[Dimension, ...] = ()

@@ -81,6 +81,19 @@ def _vectors(space: Any) -> ActionSpace:
     return ActionSpace(Box(size, -1.0, 1.0), stretched)
 
 
+def shape_of(space: Any, name: str) -> tuple[int, ...]:
+    """Return the shape of observations, once they are flattened.
+
+    Errors: ArgumentError for those of no fixed number of numbers, or of none.
+    """
+    shape: tuple[int, ...] | None = space.shape
+    if shape is None or 0 in shape:
+        fact = f"`{name}` has observations {space}"
+        remedy = "Wrap it so that they are so many numbers each time (gymnasium.wrappers)."
+        raise ArgumentError(fact, remedy)
+    return tuple(shape) or (1,)
+
+
 def is_array(space: Any) -> bool:
     """Whether observations are arrays already; others are flattened."""
     return isinstance(space, package("gymnasium.spaces", "gym").Box)
