@@ -16,6 +16,7 @@ from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import ArgumentError
 
 NUMBERS, BOARD, VECTORS, SEVERAL = "FrozenLake-v1", "Catch", "Pendulum-v1", "two feet"
+STILL = "constants"
 OFF_POLICY: dict[str, Any] = {"batch": 3, "start": 1, "updates": 2}
 # The smallest settings, and the extents with which the interpreter is quick.
 TINY: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
@@ -47,16 +48,47 @@ class TwoFeet(rl.Wrapper[rl.Actions]):
         return self.env.step(state, 2 * action[..., 0] + action[..., 1])
 
 
-def environment(name: str) -> rl.Env[rl.Actions]:
+class Still:
+    """A game in which every step is alike, said by constants."""
+
+    observation_shape = (2,)
+
+    def __init__(self, actions: rl.Actions) -> None:
+        self.actions = actions
+
+    @property
+    def state(self) -> ot.Record:
+        return ot.Record(place=ot.zeros(()))
+
+    def reset(self, over: object) -> ot.Record:
+        return self.state
+
+    def observe(self, state: ot.Record) -> ot.Tensor:
+        return ot.ones((2,))
+
+    def step(
+        self, state: ot.Record, action: ot.Tensor
+    ) -> tuple[ot.Record, ot.Tensor, ot.Tensor, ot.Tensor]:
+        return self.state, ot.constant(1.0), ot.constant(False), ot.constant(True)
+
+
+def environment(name: str, kind: object = rl.Discrete) -> rl.Env[rl.Actions]:
+    if name == STILL:
+        return Still(rl.Box(1, -1.0, 1.0) if kind is rl.Box else rl.Discrete(2))
     return TwoFeet(rl.make("CliffWalking-v1")) if name == SEVERAL else rl.make(name)
+
+
+def kind_of(algorithm: Callable[..., rl.Training]) -> object:
+    """The actions that an algorithm says it takes."""
+    return get_type_hints(algorithm)["env"].__args__[0]
 
 
 def takes(algorithm: Callable[..., rl.Training]) -> list[str]:
     """Environments of each kind that an algorithm says it takes."""
-    kind = get_type_hints(algorithm)["env"].__args__[0]
-    numbered, real = [NUMBERS, BOARD], [VECTORS]
+    kind = kind_of(algorithm)
+    numbered, real = [STILL, NUMBERS, BOARD], [VECTORS]
     if kind is rl.Discrete or kind is rl.Box:
-        return numbered if kind is rl.Discrete else real
+        return numbered if kind is rl.Discrete else [STILL, *real]
     return [*numbered, SEVERAL, *real]
 
 
@@ -66,7 +98,8 @@ EVERYWHERE = [(n, env) for n, algorithm in algorithms().items() for env in takes
 @pytest.mark.parametrize(("name", "env"), EVERYWHERE, ids=map(" on ".join, EVERYWHERE))
 def test_an_algorithm_runs_on_every_kind_of_environment_that_it_takes(name: str, env: str) -> None:
     settings, extents = TINY[name]
-    training = algorithms()[name](environment(env), hidden=(3,), **settings)
+    algorithm = algorithms()[name]
+    training = algorithm(environment(env, kind_of(algorithm)), hidden=(3,), **settings)
     found = training.program.interpret(**extents)
     assert {"episode_return", "episode_length"} <= found.keys()
     assert all(x.shape == (extents["I"],) and np.isfinite(x).all() for x in found.values())

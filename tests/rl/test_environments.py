@@ -209,6 +209,11 @@ def test_the_arms_of_a_bandit_pay_their_means() -> None:
     assert found["over"].all() and not found["cut"].any()
 
 
+def test_the_better_arm_of_a_bandit_is_learnt() -> None:
+    training = rl.a2c(rl.Bandit([0.0, 1.0]), hidden=[4], iterations=100, learning_rate=0.02)
+    assert training.train()["episode_return"][-10:].mean() > 0.7
+
+
 def test_every_environment_has_a_name_and_a_misspelt_one_is_refused() -> None:
     assert isinstance(rl.make("CartPole-v1"), rl.CartPole)
     breakout = rl.make("MinAtar/Breakout-v1")

@@ -24,7 +24,7 @@ from ostinato.rl.acting import chosen, remembered
 from ostinato.rl.agent import Training
 from ostinato.rl.drawing.canvas import Picture
 from ostinato.rl.drawing.film import frames
-from ostinato.rl.environments.environment import Actions, Env, at_each
+from ostinato.rl.environments.environment import Actions, Env, stepped
 from ostinato.rl.gymnasium.played_outside import Gymnasium
 from ostinato.rl.player import Player
 from ostinato.rl.rollout import allowed, seen
@@ -222,10 +222,9 @@ def _games(env: Env[Actions], policy: Module, b: Dimension, t: Dimension, greedy
     memory = recurrent("memory", like=nothing, over=over)
     action, after = chosen(policy, seen(env, state), memory, greedy=greedy)
     memory[(*games, 0)], memory[(*games, t + 1)] = nothing, after
-    following, reward, terminated, truncated = env.step(state, allowed(env, action))
-    zero = at_each(0, over)  # where all steps are alike, each still has its value
-    done = terminated | truncated | (zero > 0)
+    following, reward, terminated, truncated = stepped(env, state, allowed(env, action))
+    done = terminated | truncated
     state[(*games, 0)] = env.reset(over=games)
     state[(*games, t + 1)] = following
     stop(t, when=done)
-    return _Games(state, following, reward.cast("float64") + zero, done, over)
+    return _Games(state, following, reward.cast("float64"), done, over)

@@ -17,7 +17,16 @@ from ostinato.language.tensor import Tensor
 from ostinato.pdg.build import order
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import Actions, Box, Env, LimitsActions, restarted
+from ostinato.rl.environments.environment import (
+    Actions,
+    Box,
+    Env,
+    LimitsActions,
+    everywhere,
+    points,
+    restarted,
+    stepped,
+)
 from ostinato.rl.moments import Moments
 
 
@@ -91,18 +100,18 @@ def rollout(
     if moments is not None:
         moments.learn(raw, b, t)
     action = act(observation)
-    following, reward, terminated, truncated = env.step(state, allowed(env, action))
+    following, reward, terminated, truncated = stepped(env, state, allowed(env, action))
     done, reward = terminated | truncated, reward.cast("float32")
     state.step(where(done, restarted(env, following, (*games, i, t)), following))
     earned, steps = _so_far(reward, done, (i, t), games)
-    after = seen(env, following)
+    after = everywhere(seen(env, following), points(state, action))
     after = after if moments is None else moments(after)
     return Rollout(observation, action, reward, terminated, truncated, after, earned, steps, dims)
 
 
 def seen(env: Env[Actions], state: Record) -> Tensor:
     """Return what an agent sees in a state as a vector of float32 numbers."""
-    observation = env.observe(state).cast("float32")
+    observation = everywhere(env.observe(state).cast("float32"), points(state))
     return observation if observation.ndim == 1 else observation.reshape((observed(env),))
 
 

@@ -8,7 +8,7 @@ import ostinato as ot
 from ostinato import optim, rl
 from ostinato.language.kinds import Count, NonNegative, Probability
 from ostinato.language.recurrent import Over
-from ostinato.rl.environments.environment import begun, plays_alone
+from ostinato.rl.environments.environment import begun, everywhere, plays_alone, points, stepped
 
 
 def reinforce(
@@ -76,13 +76,14 @@ def episodes_of(
     state = ot.recurrent("state", like=env.state, over=(*games, i, t))
     seen = rl.seen(env, state)
     action = act(seen)
-    following, reward, terminated, truncated = env.step(state, rl.allowed(env, action))
+    following, reward, terminated, truncated = stepped(env, state, rl.allowed(env, action))
     state[(*games, i, 0)] = first
     state[(*games, i, t + 1)] = following
     ot.stop(t, when=terminated | truncated)
+    after = everywhere(rl.seen(env, following), points(state, action))
     return ot.Record(
         observation=seen, action=action, reward=reward.cast("float32"),
-        following=rl.seen(env, following), terminated=terminated, truncated=truncated,
+        following=after, terminated=terminated, truncated=truncated,
     )  # fmt: skip
 
 

@@ -191,6 +191,28 @@ def at_each(value: int, over: Over) -> Tensor:
     return found
 
 
-def points(state: Record, action: Tensor) -> tuple[Dim, ...]:
+def everywhere(x: Tensor, over: Sequence[Dim]) -> Tensor:
+    """Return a tensor with a value at every point of ``over``, also where all are the same."""
+    missing = [Dimension(dim) for dim in over if dim not in x.over]
+    if not missing:
+        return x
+    nothing = at_each(0, missing)
+    return x | (nothing > 0) if x.dtype == "bool" else x + nothing.cast(x.dtype)
+
+
+def stepped(
+    env: Env[Actions], state: Record, action: Tensor
+) -> tuple[Record, Tensor, Tensor, Tensor]:
+    """Return the next state, and what the step led to at every point at which it is made.
+
+    An environment may return constants: games that never terminate, or always do.
+    """
+    following, *results = env.step(state, action)
+    over = points(state, action)
+    reward, terminated, truncated = (everywhere(as_tensor(each), over) for each in results)
+    return following, reward, terminated, truncated
+
+
+def points(state: Record, *action: Tensor) -> tuple[Dim, ...]:
     """Return the dimensions over which a step is made: those of its state and of the action."""
-    return order({dim for tensor in (*state, action) for dim in tensor.over})
+    return order({dim for tensor in (*state, *action) for dim in tensor.over})

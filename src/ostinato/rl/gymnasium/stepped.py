@@ -13,7 +13,7 @@ from ostinato.language.record import Record
 from ostinato.language.recurrent import input
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.functions import Array
-from ostinato.rl.environments.environment import Actions, Env
+from ostinato.rl.environments.environment import Actions, Env, stepped
 
 State = Mapping[str, Array]
 
@@ -45,7 +45,7 @@ class Stepped:
         }
         action = input("action", actions.shape, actions.dtype, over=game)
         first = env.reset(over=game)
-        following, reward, terminated, truncated = env.step(Record(**state), action)
+        following, reward, terminated, truncated = stepped(env, Record(**state), action)
         told = {"reward": reward, "terminated": terminated, "truncated": truncated}
         self._reset = _Function(Program(**_named(first), seen=env.observe(first)))
         self._step = _Function(Program(**_named(following), **told, seen=env.observe(following)))
@@ -59,11 +59,8 @@ class Stepped:
         count = len(action)
         given = {f"state_{name}": array for name, array in state.items()}
         found = self._step(count, seed, action=action, **given)
-        reward, terminated, truncated = (
-            np.broadcast_to(found[name], (count,)).copy()
-            for name in ("reward", "terminated", "truncated")
-        )
-        return Results(self._after(found, count), reward, terminated, truncated)
+        results = (found[name] for name in ("reward", "terminated", "truncated"))
+        return Results(self._after(found, count), *results)
 
     def _after(self, found: State, count: int) -> Seen:
         state = {
