@@ -59,6 +59,20 @@ def test_a_killed_run_loses_at_most_the_work_since_its_last_checkpoint(
     assert rows_of(tmp_path / "run") == rows_of(whole)
 
 
+def test_a_second_run_in_a_directory_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
+    running = started(
+        tmp_path, "--out", "run", "--checkpoint-every", EVERY, "--set=iterations=99999"
+    )
+    await_rows(running, tmp_path / "run", EVERY)
+    for other in (("--out", "run", "--seed", "1"), ("--resume", "run")):
+        said = finished(tmp_path, *other)
+        assert "Another run writes to the run directory `run`.\n  Wait for its end" in said, said
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert "go on with: ostinato run long.py --resume run" in out, err
+    assert kept(tmp_path / "run") == len(rows_of(tmp_path / "run"))
+
+
 REFUSED: dict[str, tuple[Callable[[bytes], bytes], tuple[str, ...], str]] = {
     "cut off": (lambda b: b[: len(b) // 2], (), "is damaged or cut off"),
     "corrupted": (lambda b: b[:-9] + bytes([b[-9] ^ 1]) + b[-8:], (), "its checksum does not fit"),

@@ -24,6 +24,7 @@ from ostinato.cli.run_directory import (
     Metrics,
     clear,
     events,
+    held,
     make,
     metrics,
     write_config,
@@ -111,26 +112,26 @@ def carry_out(
     """
     directory = options.resume or options.out or default_directory(options.place)
     make(directory)
-    compiled, took = compile_program(options, experiment, console)
-    columns = columns_of(experiment)
-    names = [column.name for column in columns]
-    records, profiled = _started(options, experiment, compiled, before)
-    earlier = before.rows if before else ()
+    names = [column.name for column in columns_of(experiment)]
     with ExitStack() as stack:
+        stack.enter_context(held(directory))
+        compiled, took = compile_program(options, experiment, console)
+        records, profiled = _started(options, experiment, compiled, before)
         stack.callback(records.close)
         if before is None:  # only a run that began takes the place of an earlier one
             with writing(directory):
                 clear(directory)
                 write_config(directory, configuration(options, experiment))
         keep_kernels(compiled, directory, took, console)
-        rows = stack.enter_context(metrics(directory, experiment.metric, names, earlier))
-        outcome = _train(options, experiment, records, rows, columns, before, console)
-    report(outcome, experiment, directory, console)
-    if profiled is not None:
-        from ostinato.cli.profile import keep_profile
+        earlier = before.rows if before else ()
+        with metrics(directory, experiment.metric, names, earlier) as rows:
+            outcome = _train(options, experiment, records, rows, before, console)
+        report(outcome, experiment, directory, console)
+        if profiled is not None:
+            from ostinato.cli.profile import keep_profile
 
-        keep_profile(profiled(), directory, console)
-    draw_curve(directory, experiment, rows, options.labels, console)
+            keep_profile(profiled(), directory, console)
+        draw_curve(directory, experiment, rows, options.labels, console)
     goes_on = options.checkpoint_every and not experiment.program.hosts
     if goes_on and outcome.end == "interrupted":
         text = f"go on with: ostinato {options.command} --resume {directory}"
@@ -283,7 +284,6 @@ def _train(
     experiment: Experiment,
     records: Records,
     rows: Metrics,
-    columns: Sequence[Column],
     before: Resumed | None,
     console: Console,
 ) -> Outcome:
@@ -301,7 +301,7 @@ def _train(
         every = options.checkpoint_every
         keeper = CheckpointFile(directory, every) if every else None
         earlier = before.before if before else Before()
-        return train(experiment, records, sinks, columns, keeper, earlier)
+        return train(experiment, records, sinks, columns_of(experiment), keeper, earlier)
 
 
 def report(outcome: Outcome, experiment: Experiment, directory: Path, console: Console) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import importlib
 import importlib.util
 import json
+import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,6 +70,27 @@ def make(directory: Path) -> None:
     """
     with writing(directory, "made"):
         (directory / "kernels").mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def held(directory: Path) -> Generator[None]:
+    """Keep other runs out of a run directory until this one has ended, or its process has.
+
+    Errors: OptionError if another run is there.
+    """
+    folder = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(folder)
+        fact = f"Another run writes to the run directory `{directory}`."
+        raise OptionError(fact, "Wait for its end, or run into another one: --out.") from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(folder)
 
 
 def clear(directory: Path) -> None:

@@ -64,8 +64,9 @@ class Context:
     def refusal(self) -> str:
         """Why nothing may define these recurrences, in the user's names."""
         names = sorted(self.names)
-        dims = ", ".join(f"`{c.dim}`" for c in self.chain)
-        return f"{', '.join(f'`{n}`' for n in names)} reads ahead of a loop over {dims or 'no dim'}"
+        dims = ", ".join(dict.fromkeys(f"`{c.dim}`" for c in self.chain)) or "no dim"
+        read = "reads" if len(names) == 1 else "read"
+        return f"{', '.join(f'`{n}`' for n in names)} {read} ahead of a loop over {dims}"
 
     def level(self, rec: int) -> int:
         """How many nested groups the recurrence with this id belongs to."""
