@@ -21,6 +21,11 @@ y = ot.input("y", (3,), over=t)
 
 
 MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
+    "an axis of a number": (
+        lambda: ot.searchsorted(x[t, 0].named("first"), 1.0),
+        errors.ShapeError,
+        "axis -1 of `first`, which has 0 axes\n  It has no axes: it is scalar.",
+    ),
     "a division by zero": (
         lambda: t // 0,
         errors.AffineError,

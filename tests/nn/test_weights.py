@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import ostinato as ot
 from ostinato import nn, optim
@@ -101,6 +103,39 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     (tmp_path / "w").write_bytes(b"no weights")
     with pytest.raises(CheckpointError, match="cannot be read"):
         nn.load_weights(tmp_path / "w")
+
+
+KEPT: dict[str, object] = {
+    "a number": np.float32(3.0),
+    "nothing": np.ones((0, 3)),
+    "turned": np.arange(6.0).reshape(2, 3).T,
+    "bfloat16": np.array([1.0, -2.5], "bfloat16"),
+    "truths": np.array([True, False]),
+    "a list": [1, 2],
+}
+
+
+def test_weights_are_read_as_they_were_written(tmp_path: Path) -> None:
+    nn.save_weights(tmp_path / "w", KEPT)
+    for name, array in nn.load_weights(tmp_path / "w").items():
+        assert array.dtype == np.asarray(KEPT[name]).dtype
+        np.testing.assert_array_equal(array, KEPT[name], strict=True)
+    model = nn.Linear(2, 1)
+    halves = {"weight": np.ones((1, 2), "bfloat16"), "bias": np.ones(1, "bfloat16")}
+    assert ot.Program(y=model.with_weights(halves)(ot.ones(2))).interpret()["y"] == [3.0]
+
+
+def test_what_no_file_of_weights_can_hold_is_refused(tmp_path: Path) -> None:
+    for given in ({"a": "text"}, {"a": None}, {"a": np.ones(2, complex)}, {3: np.ones(2)}):
+        with pytest.raises(
+            ArgumentError, match=r"the weight .* is of type .*\n  Give arrays of num"
+        ):
+            nn.save_weights(tmp_path / "w", cast(dict[str, object], given))
+    (tmp_path / "w").write_bytes(safetensors.numpy.save({"z": np.ones(2, "complex64")}))
+    with pytest.raises(CheckpointError, match="the weight `z` in .* is of the type C64"):
+        nn.load_weights(tmp_path / "w")
+    with pytest.raises(CheckpointError, match="cannot be read: No such file or directory\n"):
+        nn.load_weights(tmp_path / "none")
 
 
 class Pair(nn.Module):

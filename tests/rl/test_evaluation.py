@@ -123,6 +123,24 @@ def test_what_cannot_be_drawn_or_written_is_said(tmp_path: Path) -> None:
         rl.write_gif(tmp_path / "no" / "film.gif", [np.zeros((2, 2, 3), np.uint8)])
 
 
+def test_what_is_no_film_and_no_state_is_refused(tmp_path: Path) -> None:
+    for shapes in ([(0, 3)], [(1, 70_000)], [(3, 3), (5, 3)]):
+        pictures = [np.zeros((*shape, 3), np.uint8) for shape in shapes]
+        with pytest.raises(
+            ArgumentError, match=r"a film of pictures of .*\n  Give pictures of one"
+        ):
+            rl.write_gif(tmp_path / "film.gif", pictures)
+    for env, lack in ((rl.CartPole(), "motion"), (rl.FrozenLake(), "place"), (rl.Catch(), "ball")):
+        with pytest.raises(ArgumentError, match=rf"lacks `{lack}.*`\n  Give .*{lack}.* by name"):
+            rl.frames(env, [{}])
+
+
+def test_what_a_training_does_not_take_is_refused() -> None:
+    training = rl.a2c(ENV, hidden=[4], iterations=2)
+    with pytest.raises(ArgumentError, match="has no argument `sed`\n  Did you mean `seed`"):
+        rl.learnt(training, sed=3)
+
+
 def test_a_player_is_of_one_training() -> None:
     seed = ot.dims("seed")
     several = rl.Actor(ENV, [8], ot.carried(ot.dims("i"), each=seed))

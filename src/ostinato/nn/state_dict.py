@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,7 +110,8 @@ def fitting(
 def save_weights(path: str | Path, weights: Mapping[str, object]) -> None:
     """Write weights by name to a file, in the format safetensors.
 
-    Errors: CheckpointError if the file cannot be written.
+    Errors: CheckpointError if the file cannot be written; ArgumentError for what is no array of
+    numbers, and for what is no name.
 
     >>> import numpy as np, tempfile
     >>> from ostinato import nn
@@ -121,11 +122,32 @@ def save_weights(path: str | Path, weights: Mapping[str, object]) -> None:
     """
     from safetensors.numpy import save
 
+    arrays = {name: _numbers(name, weight) for name, weight in weights.items()}
     try:
-        Path(path).write_bytes(save({n: np.ascontiguousarray(a) for n, a in weights.items()}))
+        Path(path).write_bytes(save(arrays))
     except OSError as failure:
         fact = f"the weights cannot be written to `{path}`: {failure.strerror}"
         raise CheckpointError(fact, to_write(failure), place()) from None
+
+
+def _numbers(name: object, weight: object) -> Array:
+    """A weight as it lies in a file.
+
+    Errors: ArgumentError.
+    """
+    array = np.asarray(weight)
+    if not isinstance(name, str) or array.dtype.name not in KINDS.values():
+        fact = f"the weight {name!r} is of type {array.dtype}"
+        raise ArgumentError(fact, "Give arrays of numbers by names.", place())
+    return np.ascontiguousarray(array).reshape(array.shape)  # of no axes: it would get one
+
+
+# What real numbers are called in the format safetensors; PyTorch often keeps BF16.
+KINDS: Mapping[str, str] = {
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32",
+    "I32": "int32", "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16",
+    "F32": "float32", "F64": "float64",
+}  # fmt: skip
 
 
 def load_weights(path: str | Path) -> dict[str, Array]:
@@ -134,11 +156,21 @@ def load_weights(path: str | Path) -> dict[str, Array]:
     PyTorch writes such a file by ``safetensors.torch.save_file(module.state_dict(), path)``.
     Errors: CheckpointError if it cannot be read or is damaged.
     """
+    import safetensors
     from safetensors import SafetensorError
-    from safetensors.numpy import load
 
+    package: Any = safetensors  # its function has no types
     try:
-        return load(Path(path).read_bytes())
-    except (OSError, SafetensorError, KeyError) as failure:
-        fact = f"the weights in `{path}` cannot be read: {failure}"
+        found: dict[str, Any] = dict(package.deserialize(Path(path).read_bytes()))
+    except (OSError, SafetensorError) as failure:
+        why = failure.strerror if isinstance(failure, OSError) else failure
+        fact = f"the weights in `{path}` cannot be read: {why}"
         raise CheckpointError(fact, "Give a safetensors file of real numbers.", place()) from None
+    for name, part in found.items():
+        if part["dtype"] not in KINDS:
+            fact = f"the weight `{name}` in `{path}` is of the type {part['dtype']}"
+            raise CheckpointError(fact, "Give a safetensors file of real numbers.", place())
+    return {
+        name: np.frombuffer(part["data"], KINDS[part["dtype"]]).reshape(part["shape"])
+        for name, part in found.items()
+    }

@@ -217,12 +217,15 @@ def map_node(fn: str, args: Sequence[Node], dtype: Dtype | None = None, where: s
 def _axis(x: Node, axis: int, where: str) -> int:
     """The axis counted from the right."""
     if not -x.rank <= axis < x.rank:
-        raise ShapeError(
-            f"axis {axis} of {called(x)}, which has {x.rank} axes",
-            f"Use an axis from {-x.rank} to {x.rank - 1}.",
-            where,
-        )
+        raise no_axis(x, axis, x.rank, where)
     return axis if axis < 0 else axis - x.rank
+
+
+def no_axis(x: Node, axis: int, rank: int, where: str) -> ShapeError:
+    """The error about an axis that a value of so many axes does not have."""
+    fact = f"axis {axis} of {called(x)}, which has {rank} axes"
+    remedy = f"Use an axis from {-rank} to {rank - 1}." if rank else "It has no axes: it is scalar."
+    return ShapeError(fact, remedy, where)
 
 
 def reduce_node(fn: str, x: Node, axes: Sequence[int], where: str = "") -> Node:

@@ -17,7 +17,7 @@ from ostinato.language.stop import length, stop
 from ostinato.language.tensor import Tensor
 from ostinato.nn.module import Module
 from ostinato.pdg.build import order
-from ostinato.pdg.errors import OstinatoError
+from ostinato.pdg.errors import ArgumentError, OstinatoError, guess
 from ostinato.pdg.functions import Array
 from ostinato.provenance.place import place
 from ostinato.rl.acting import chosen, remembered
@@ -59,12 +59,18 @@ def learnt(training: Training, **changes: object) -> dict[str, Array]:
     """Run a training to its end, and return the weights of its policy as PyTorch has them.
 
     The changes are arguments in the place of the training's, such as ``seed=3`` or ``I=10``.
+    Errors: ArgumentError for another name.
 
     >>> from ostinato import rl
     >>> weights = rl.learnt(rl.a2c(rl.CartPole(), hidden=[8]), I=5)
     >>> list(weights)
     ['body.0.weight', 'body.0.bias', 'body.2.weight', 'body.2.bias']
     """
+    known = {*training.program.inputs, *training.program.extents, "seed"}
+    strange = sorted(changes.keys() - known)
+    if strange:
+        remedy = f"{guess(strange[0], known)}It takes: {', '.join(sorted(known))}."
+        raise ArgumentError(f"the training has no argument `{strange[0]}`", remedy, place())
     program = Program(**training.policy.final.state_dict())
     return _run(program, {"seed": training.seed, **training.arguments, **changes})
 

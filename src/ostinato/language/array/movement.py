@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ostinato.language.array.dtypes import convert, promote
 from ostinato.pdg import build
-from ostinato.pdg.build import ONE, Shape, broadcast_shapes, pad_rank
+from ostinato.pdg.build import ONE, Shape, broadcast_shapes, no_axis, pad_rank
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.grad import axis_adjoints
 from ostinato.pdg.index import Expr, Slice, expr, factors, product
@@ -19,9 +19,7 @@ def axis_of(x: Node, axis: int, where: str, extra: int = 0) -> int:
     rank = x.rank + extra
     if -rank <= axis < rank:
         return axis % rank
-    fact = f"axis {axis} of {called(x)}, which has {rank} axes"
-    remedy = f"Use an axis from {-rank} to {rank - 1}." if rank else "It has no axes: it is scalar."
-    raise ShapeError(fact, remedy, where)
+    raise no_axis(x, axis, rank, where)
 
 
 def axes_of(x: Node, axis: int | Sequence[int] | None, where: str) -> tuple[int, ...]:

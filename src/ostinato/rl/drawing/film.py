@@ -28,6 +28,7 @@ from ostinato.rl.environments.wrapper import Wrapper
 
 State = Mapping[str, Array]
 SLOWEST, FASTEST = 0.1, 100  # pictures per second: a GIF counts hundredths
+WIDEST = 2**16 - 1  # pixels of a GIF
 BY_STATE: Mapping[type, Callable[[State], Picture]] = {
     Acrobot: mechanical.acrobot,
     CartPole: mechanical.cart_pole,
@@ -52,7 +53,8 @@ class Draws(Protocol):
 def frames(env: Env[Actions], states: Sequence[State]) -> list[Picture]:
     """Return a picture of each state.
 
-    Errors: OptionError without Pillow; ArgumentError for an environment without a picture.
+    Errors: OptionError without Pillow; ArgumentError for an environment without a picture, and for
+    what is no state of it.
 
     >>> import numpy as np
     >>> from ostinato import rl
@@ -63,6 +65,16 @@ def frames(env: Env[Actions], states: Sequence[State]) -> list[Picture]:
         env = env.env
     if isinstance(env, Draws):
         return [env.draw(state) for state in states]
+    try:
+        return _drawn(env, states)
+    except KeyError as lack:
+        fact = f"a state of {type(env).__name__} lacks `{lack.args[0]}`"
+        remedy = f"Give {', '.join(env.state.fields)} by name."
+        raise ArgumentError(fact, remedy, place()) from None
+
+
+def _drawn(env: Env[Actions], states: Sequence[State]) -> list[Picture]:
+    """The pictures of an environment that is drawn here."""
     if isinstance(env, FrozenLake):
         return [squares.lake(env, state) for state in states]
     known = BY_STATE.get(type(env))
@@ -98,6 +110,10 @@ def write_gif(path: str | Path, pictures: Sequence[Picture], per_second: float =
     if not arrays or any(a.dtype != np.uint8 or a.shape[2:] != (3,) for a in arrays):
         fact = "a film is made of something else than pictures" if arrays else "a film of nothing"
         raise ArgumentError(fact, "Give arrays of (height, width, 3) bytes.", where)
+    sizes = {array.shape[:2] for array in arrays}
+    if len(sizes) > 1 or not all(0 < size <= WIDEST for size in arrays[0].shape[:2]):
+        fact = f"a film of pictures of {', '.join(f'{h} x {w}' for h, w in sorted(sizes))}"
+        raise ArgumentError(fact, f"Give pictures of one size, from 1 to {WIDEST:,}.", where)
     shown: list[Any] = [image.fromarray(array).quantize(64) for array in arrays]
     try:
         with Path(path).open("wb") as file:
