@@ -117,7 +117,7 @@ def test_a_run_of_a_file_needs_a_policy_checkpoints_and_the_name_of_its_environm
     assert "after 2 iterations: mean return" in shown
     with pytest.raises(OptionError, match="in which environment.*\n.*--environment CartPole-v1"):
         asked("eval", kept)
-    with pytest.raises(CheckpointError, match="cannot be read"):
+    with pytest.raises(CheckpointError, match="is no directory of a run that kept a checkpoint"):
         asked("eval", bare)
     with pytest.raises(OptionError, match=r"does not say what its policy is.\n  Return rl.Train"):
         asked("eval", other)

@@ -100,7 +100,8 @@ def test_lost_rows_and_missing_checkpoints_are_told(interrupted: Path) -> None:
     metrics = folder / "run" / "metrics.csv"
     metrics.write_text("".join(metrics.read_text().splitlines(keepends=True)[:5]))
     assert "does not have the" in finished(folder, "--resume", "run")
-    assert "cannot be read: No such file" in finished(folder, "--resume", "elsewhere")
+    said = finished(folder, "--resume", "elsewhere")
+    assert "`elsewhere` is no directory of a run that kept a checkpoint\n  Give one whose" in said
 
 
 def test_the_checkpoint_is_a_state_that_python_reads(interrupted: Path) -> None:

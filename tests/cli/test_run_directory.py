@@ -2,7 +2,7 @@ import errno
 import json
 import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -90,14 +90,13 @@ def test_a_full_disk_is_said_with_what_helps(tmp_path: Path, full_disk: None) ->
     with pytest.raises(OptionError, match=full), metrics(tmp_path, "score", ["loss"]) as kept:
         for _ in range(3):
             kept.add(ROW)
-    for what in (
+    both: tuple[Callable[[], None], ...] = (
         lambda: write(tmp_path / "x", "y" * 99, "it"),
         lambda: save_weights(tmp_path / "w", WEIGHTS),
-    ):
-        with pytest.raises(
-            OstinatoError, match="File too large\n  Free some space there, or write"
-        ):
-            what()
+    )
+    for writes in both:
+        with pytest.raises(OstinatoError, match="File too large\n  Free some space there, or"):
+            writes()
 
 
 def test_a_folder_that_may_not_be_written_is_said_with_what_helps() -> None:
@@ -141,6 +140,14 @@ def test_the_learning_curve_is_a_picture(tmp_path: Path) -> None:
 def test_the_running_mean_looks_back_only() -> None:
     assert running_mean(np.arange(12.0)).tolist()[:3] == [0.0, 0.5, 1.0]
     assert running_mean(np.arange(12.0))[-1] == np.arange(2.0, 12.0).mean()
+
+
+def test_one_infinity_stays_in_as_many_means_as_it_is_in() -> None:
+    values = np.arange(30.0)
+    values[3:5] = np.inf, -np.inf
+    means = running_mean(values)
+    assert np.isfinite(means[:3]).all() and np.isfinite(means[14:]).all()
+    assert not np.isfinite(means[3:14]).any() and means[14] == values[5:15].mean()
 
 
 def test_the_progress_line_tells_iteration_steps_speed_and_return() -> None:

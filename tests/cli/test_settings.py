@@ -6,7 +6,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.cli.settings import read_settings
-from ostinato.language.kinds import Count, Probability
+from ostinato.language.kinds import Count, Positive, Probability
 from ostinato.language.recurrent import Over
 from ostinato.pdg.errors import OptionError
 
@@ -16,6 +16,7 @@ def train(
     rate: float = 0.1,
     fast: bool = False,
     name: str = "a",
+    limit: ot.Tensor | Positive | None = None,
     hidden: Sequence[Count] = (64,),
     share: ot.Tensor | Probability = 0.5,
     over: Over = (),
@@ -35,12 +36,17 @@ def test_settings_take_the_types_of_the_annotations() -> None:
     }
 
 
+def test_none_is_said_by_its_name_where_it_is_taken() -> None:
+    assert read_settings(train, ["limit=None", "name=None"]) == {"limit": None, "name": "None"}
+    assert read_settings(train, ["limit=0.5"]) == {"limit": 0.5}
+
+
 def test_an_unknown_setting_is_an_error_with_the_nearest_and_all_names() -> None:
     with pytest.raises(OptionError) as caught:
         read_settings(train, ["episode=8"])
     assert str(caught.value) == (
         "`episode` is no setting of `train`.\n"
-        "  Did you mean `episodes`? Known: episodes, fast, hidden, name, rate, share."
+        "  Did you mean `episodes`? Known: episodes, fast, hidden, limit, name, rate, share."
     )
 
 
@@ -50,6 +56,7 @@ WRONG = {
     "fast=maybe": "True or False",
     "hidden=a": "a list of integers from 1",
     "share=2": "a number from 0 to 1",
+    "limit=0": "a number above 0 or None",
 }
 
 

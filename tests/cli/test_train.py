@@ -153,6 +153,11 @@ MISTAKES = {
         ("sweep", *A2C, "--over", "entropy=1,2", "--over", "entropy=3"),
         "`entropy` is swept twice.\n  Write --over entropy=1,2,3.",
     ),
+    "a sweep over none": (
+        ("sweep", "ppo", "CartPole-v1", "--over", "kl_limit=0.01,none"),
+        "`kl_limit` is swept over none, which is no number.\n"
+        "  Train once with --set kl_limit=none.",
+    ),
     "no steps": (("train", *A2C, "--steps", "0"), "0 environment steps.\n  Give at least 1."),
 }
 

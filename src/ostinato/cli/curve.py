@@ -64,8 +64,9 @@ def _draw_trainings(
 
 def running_mean(values: Numbers) -> Numbers:
     """Return the mean of each value and those before it, at most `SMOOTHING` of them."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    ends = np.arange(1, len(values) + 1)
-    starts = np.maximum(ends - SMOOTHING, 0)
-    means: Numbers = (total[ends] - total[starts]) / (ends - starts)
+    padded = np.concatenate([np.zeros(SMOOTHING - 1), values])
+    # Sums of their own: an infinity or NaN is in ten of them, and not in all later ones.
+    windows = np.lib.stride_tricks.sliding_window_view(padded, SMOOTHING)
+    with np.errstate(invalid="ignore"):  # infinities of both signs
+        means: Numbers = windows.sum(-1) / np.minimum(np.arange(1, len(values) + 1), SMOOTHING)
     return means

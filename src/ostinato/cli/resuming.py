@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from ostinato.cli.run_directory import CHECKPOINT, read_config, rows_before
+from ostinato.cli.run_directory import CHECKPOINT, read_checkpoint, read_config, rows_before
 from ostinato.cli.training import Before, End, Episodes, Row
-from ostinato.runtime.run.checkpoint import Checkpoint, read, write
+from ostinato.runtime.run.checkpoint import Checkpoint, write
 from ostinato.runtime.run.state import State
 
 
@@ -63,7 +63,7 @@ def resumed(directory: Path) -> Resumed:
 
     Errors: CheckpointError if there is none, or it or another file of the run is damaged.
     """
-    found = read(directory / CHECKPOINT)
+    found = read_checkpoint(directory)
     config = read_config(directory, "Run again from the start.")
     rows = tuple(rows_before(directory, found.state.step))
     wall_s = rows[-1].wall_s if rows else 0.0

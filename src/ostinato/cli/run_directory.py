@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ostinato.cli.training import Row
 from ostinato.pdg.errors import CheckpointError, OptionError, to_write
+from ostinato.runtime.run.checkpoint import Checkpoint, read
 
 CHECKPOINT = "checkpoint.safetensors"
 PROFILE = ("profile.json", "profile.svg", "trace.json")
@@ -100,6 +101,17 @@ def clear(directory: Path) -> None:
     stale = [directory / name for name in made]
     for path in [*stale, *kernels.glob("*.py")]:
         path.unlink(missing_ok=True)
+
+
+def read_checkpoint(directory: Path) -> Checkpoint:
+    """Return the last checkpoint of a run.
+
+    Errors: CheckpointError if there is none, or it is damaged.
+    """
+    if not (directory / CHECKPOINT).is_file():
+        fact = f"`{directory}` is no directory of a run that kept a checkpoint"
+        raise CheckpointError(fact, "Give one whose run had --checkpoint-every, or `train`.")
+    return read(directory / CHECKPOINT)
 
 
 @contextmanager

@@ -92,7 +92,9 @@ def read(name: str, text: str, annotation: object) -> object:
         found = kind.accept(candidate)
         if found is not REFUSED and not isinstance(found, Tensor):
             return found
-    words = kind.words.removesuffix(" or a tensor")
+    words = kind.words
+    if words.endswith(" or a tensor"):  # which no text can say
+        words = " or ".join(words.removesuffix(" or a tensor").rsplit(", ", 1))
     raise OptionError(f"`{name}={text}` is not {words}.", f"Give {name} {words}.")
 
 
@@ -113,6 +115,8 @@ def mentions(annotation: object, kind: type) -> bool:
 
 def _candidates(text: str, may_be_integer: bool) -> Iterator[object]:
     """What a text may mean, the narrowest first."""
+    if text.lower() == "none":
+        yield None
     if text.lower() in TRUE + FALSE:
         yield text.lower() in TRUE
     numbers = (int, float) if may_be_integer else (float,)

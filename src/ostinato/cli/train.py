@@ -159,6 +159,9 @@ def _swept(
             fact = f"`{name}` is the same for all trainings of a program."
             raise OptionError(fact, f"Train once for each value. What can be swept: {several}.")
         values = [read(name, each, kinds[name]) for each in text.split(",")]
+        if None in values:
+            remedy = f"Train once with --set {name}=none."
+            raise OptionError(f"`{name}` is swept over none, which is no number.", remedy)
         dim = ot.dim(f"{name}_choice", size=len(values))
         tensors[name] = ot.input(name, over=dim)
         arguments[name] = np.array(values, np.float32)

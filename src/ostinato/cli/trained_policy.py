@@ -13,12 +13,11 @@ from rich.console import Console
 from ostinato import rl
 from ostinato.cli.program_file import load_experiment
 from ostinato.cli.run import RunOptions
-from ostinato.cli.run_directory import CHECKPOINT, read_config
+from ostinato.cli.run_directory import read_checkpoint, read_config
 from ostinato.cli.train import built, options_of
 from ostinato.nn.module import Module
 from ostinato.pdg.errors import OptionError, ShapeError
 from ostinato.pdg.functions import Array
-from ostinato.runtime.run.checkpoint import read
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ def trained_policy(directory: Path, environment: str | None, console: Console) -
     Errors: CheckpointError if there is no checkpoint; OptionError for a run without a policy, or
     whose environment is not known.
     """
-    state = read(directory / CHECKPOINT).state
+    state = read_checkpoint(directory).state
     config = read_config(directory, "Give the directory of a run.")
     settings = tuple(f"{name}={value}" for name, value in config["settings"].items())
     if "trained" in config:
