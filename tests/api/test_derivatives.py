@@ -212,3 +212,25 @@ def test_a_pull_back_may_not_bring_recurrences_of_its_own() -> None:
     x = ot.input("x")
     with pytest.raises(GradientError, match="reads `secret`, which its function does not"):
         ot.grad(leaky(x), x)
+
+
+def test_a_tensor_whose_equations_come_later_can_be_held() -> None:
+    b, i, k = ot.dims("b i k")
+    x = ot.input("x", over=b)
+    weight, noise = ot.recurrent("weight", over=i), ot.recurrent("noise", over=(i, k))
+    noise[i, 0] = 0.0
+
+    def risen(held: ot.Tensor) -> ot.Tensor:
+        loss = ot.square(held * (x + noise))[i, :].mean()
+        return ot.grad(loss, noise)
+
+    remedy = r"or, if no derivative goes through it, read `ot.stop_gradient\(weight\)`\."
+    with pytest.raises(GradientError, match=rf"`weight`, .* has no equations yet\n.*{remedy}"):
+        risen(weight)
+    noise[i, k + 1] = noise + 0.1 * risen(ot.stop_gradient(weight))
+    worst = ot.square(weight * (x + noise[i, -1]) - 1.0)[i, :].mean()
+    weight[0] = 0.5
+    weight[i + 1] = weight - 0.1 * ot.grad(worst, weight)
+    program, given = ot.Program(weight=weight), {"x": [1.0, -2.0, 0.5], "I": 4, "K": 3}
+    expected = program.interpret(**given)["weight"]
+    np.testing.assert_allclose(program.compile()(**given)["weight"], expected, rtol=1e-5)

@@ -124,7 +124,10 @@ class _Graph:
             fact = (
                 f"`{node}`, which the gradient of {called(self.loss)} needs, has no equations yet"
             )
-            remedy = "Write its equations before asking for the gradient."
+            remedy = (
+                "Write its equations before asking for the gradient, or, if no derivative goes "
+                f"through it, read `ot.stop_gradient({node})`."
+            )
             raise GradientError(fact, remedy, node.where)
         return found
 
