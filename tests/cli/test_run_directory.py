@@ -1,5 +1,7 @@
 import errno
+import fcntl
 import json
+import re
 import resource
 import signal
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from ostinato.cli.run import line, plain_sink, progress
 from ostinato.cli.run_directory import (
     Metrics,
     clear,
+    held,
     make,
     metrics,
     read_config,
@@ -170,3 +173,15 @@ def test_on_a_terminal_the_line_is_live() -> None:
     with progress(console, "return", total=10) as show:
         show(ROW)
     assert "return 21.2" in text.getvalue()
+
+
+def test_a_file_system_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    text = re.escape(f"the run directory `{tmp_path}` cannot be locked: No locks available. Let no")
+    with pytest.warns(UserWarning, match=f"^{text} second run write to it.$"), held(tmp_path):
+        pass

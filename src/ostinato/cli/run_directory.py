@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import json
 import os
+import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -77,6 +78,8 @@ def make(directory: Path) -> None:
 def held(directory: Path) -> Generator[None]:
     """Keep other runs out of a run directory until this one has ended, or its process has.
 
+    Where the file system has no locks, it says so.
+
     Errors: OptionError if another run is there.
     """
     folder = os.open(directory, os.O_RDONLY)
@@ -86,8 +89,9 @@ def held(directory: Path) -> Generator[None]:
         os.close(folder)
         fact = f"Another run writes to the run directory `{directory}`."
         raise OptionError(fact, "Wait for its end, or run into another one: --out.") from None
-    except OSError:  # a file system without locks
-        pass
+    except OSError as failure:
+        unlocked = f"the run directory `{directory}` cannot be locked: {failure.strerror}"
+        warnings.warn(f"{unlocked}. Let no second run write to it.", stacklevel=2)
     try:
         yield
     finally:
