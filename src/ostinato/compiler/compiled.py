@@ -192,7 +192,7 @@ class Compiled:
             )
             raise ArgumentError(f"{fact}what {names} keeps in Python is not known", remedy)
         if not is_live(artifact, dim):
-            remedy = "Leave out `every` and `resume`, or ask for other outputs."
+            remedy = "Leave out every= and resume= (--checkpoint-every), or ask for other outputs."
             raise ArgumentError(f"{fact}its outputs do not come out of one outermost loop", remedy)
         target = target_of(self._request.options.target)
         constants = [array.tobytes() for _, array in sorted(artifact.constants.items())]
