@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from bench.rewriting.untuned import biquad
 from ostinato.certificate.document import from_data, to_data, to_text
 from ostinato.certificate.egraph_rows import Rows, add_program
 from ostinato.certificate.equality import Unequal, check_relations
@@ -148,9 +149,20 @@ def decaying_variance() -> ot.Program:
     return over(make)
 
 
+def settings_and_seeds() -> ot.Program:
+    """Return the same work for every point of two dimensions, of which one may become an axis."""
+    j, k, t = ot.dims("j k t")
+    x, rate = ot.input("x", (3,), over=(j, k, t)), ot.input("rate", over=k)
+    h = ot.recurrent("h", (3,), over=(j, k, t))
+    h[j, k, 0] = x[j, k, 0]
+    h[j, k, t + 1] = ot.tanh(rate * h) + x[j, k, t + 1]
+    return ot.Program(h=h, total=h[j, k, : t + 1].sum(0))
+
+
 FURTHER = (
     moved_parts, derivative_of_attention, affine_steps, halves_and_calls, variances, discounts,
     means_of_many, layers_in_parts, elements_and_entropies, decaying_variance, rounded_on_the_way,
+    settings_and_seeds, biquad,
 )  # fmt: skip
 
 

@@ -432,10 +432,13 @@ def define_twins(rows: Rows, pdg: Pdg, batched: Mapping[str, tuple[Dim, ...]]) -
             inner = outer
 
 
-def add_hints(rows: Rows, hints: Hints, nodes: Sequence[Node], separate: Collection[Dim]) -> None:
-    """What steers the rules: which axes nest in which, and what should be vectorised."""
+def add_hints(rows: Rows, hints: Hints, nodes: Sequence[Node], loops: Collection[Dim]) -> None:
+    """What steers the rules: which axes nest in which, and what should be vectorised.
+
+    No dimension of ``loops`` becomes an axis.
+    """
     for d in hints.nest:
-        if d not in separate:
+        if d not in loops:
             rows.add("joint", rows.numbers.bit(d))
     bits = [rows.numbers.bit(d) for d in hints.nest]
     for k, outer in enumerate(bits):
