@@ -39,6 +39,16 @@ def turns() -> ot.Program:
     return ot.Program(g=ot.grad(ot.square(h[:, -1, -1]).sum(), x))
 
 
+def turns_of_rows() -> ot.Program:
+    """The same, with weights that all rows share: they are not computed side by side."""
+    b, s, t = ot.dims("b s t")
+    h, x = ot.recurrent("h", (16,), over=(b, s, t)), ot.input("x", (16,), over=b)
+    w = ot.input("w", (16, 16))
+    h[b, 0, t], h[b, s + 1, 0] = x, x * 0.5
+    h[b, s + 1, t + 1] = ot.tanh((h[b, s, t + 1] + h[b, s + 1, t])[..., None, :] @ w)[..., 0, :]
+    return ot.Program(g=ot.grad(ot.square(h[:, -1, -1]).sum(), x))
+
+
 def shared() -> ot.Program:
     """A history that all tiles read, each at its own pace."""
     b, t = ot.dims("b t")
@@ -108,8 +118,9 @@ def test_the_number_that_a_refusal_names_is_enough_and_the_least(form: str) -> N
         program.compile(memory_limit=limit - 1, **options)
 
 
-def spilled(form: str, share: float) -> tuple[Plan, Layout]:
-    make, sizes, _ = FORMS[form]
+def spilled(
+    make: Callable[[], ot.Program], sizes: dict[str, int], share: float
+) -> tuple[Plan, Layout]:
     plan = planned(make(), **sizes)
     most = int(share * layout(plan, sizes, 2).total_bytes)
     (made,) = layouts_of(plan, 2, [sizes], most)
@@ -119,7 +130,8 @@ def spilled(form: str, share: float) -> tuple[Plan, Layout]:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("share", [0.8, 0.6, 0.3])
 def test_certificates_prove_the_transfers(form: str, share: float) -> None:
-    plan, made = spilled(form, share)
+    make, sizes, _ = FORMS[form]
+    plan, made = spilled(make, sizes, share)
     assert check_transfers(timeline_of(plan), made, 2) > 0
 
 
@@ -134,7 +146,7 @@ def test_certificates_prove_the_transfers(form: str, share: float) -> None:
     ],
 )
 def test_another_form_of_a_walk_is_refused(change: dict[str, Any], fact: str) -> None:
-    plan, made = spilled("turns", 0.6)
+    plan, made = spilled(turns_of_rows, {"B": 5, "S": 20, "T": 30}, 0.6)
     at = next(k for k, p in enumerate(made.passages) if p.rows > 1 and p.slot > 0)
     other = (*made.passages[:at], replace(made.passages[at], **change), *made.passages[at + 1 :])
     with pytest.raises(Misplaced, match=fact):
