@@ -115,7 +115,7 @@ def carry_out(
     names = [column.name for column in columns_of(experiment)]
     with ExitStack() as stack:
         stack.enter_context(held(directory))
-        compiled, took = compile_program(options, experiment, console)
+        compiled, took = compile_for_run(options, experiment, console)
         records, profiled = _started(options, experiment, compiled, before)
         stack.callback(records.close)
         if before is None:  # only a run that began takes the place of an earlier one
@@ -139,7 +139,7 @@ def carry_out(
     return (INTERRUPTED if outcome.end == "interrupted" else 0), rows
 
 
-def compile_program(
+def compile_for_run(
     options: RunOptions, experiment: Experiment, console: Console
 ) -> tuple[Compiled, str]:
     """Compile the program for its run, and tell how long it took."""
