@@ -350,13 +350,15 @@ class Definition:
             return linear(first, rows[1])
         if fn == "argsort":
             return order(first)
+        if fn == "top":
+            return [len(first) - 1 - k for k in reversed(order(first[::-1]))][:size]
         if fn == "shuffle":
             return shuffled(first)
         if fn == "scatter":
             sums = [number(0, node.dtype)] * size
             scattered(first, rows[1], sums)
             return sums
-        left = fn == "searchleft"
+        left = {"searchleft": True, "searchright": False}[fn]
         return [sum([before(y, x) if left else not before(x, y) for y in first]) for x in rows[1]]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import ostinato as ot
 from ostinato.machine.profile import Profile
 from ostinato.pdg.node import Case, Matmul, Node
@@ -66,3 +68,14 @@ def test_a_value_that_is_read_at_one_point_is_no_vector() -> None:
     w.step(0.5 * w + ot.tanh(ot.input("x", over=(i, e))))
     shapes = {str(size) for n in nodes(ot.Program(final=w.final)) for size in n.shape}
     assert "E" not in shapes
+
+
+def test_a_value_that_some_rows_are_too_short_for_is_not_read_at_all_of_them() -> None:
+    """Whether element ``k`` exists depends on the row as well: found by fuzzing."""
+    b, k, s = ot.dims("b k s")
+    x = ot.input("x", over=(b, s))
+    element = ot.cumsum(x[0 : ot.minimum(2 * b + 1, b.size)], axis=0)[..., k] + 1.0
+    program = ot.Program(y=element.at(b=slice((k + 1) // 2, b.size)).sum(0).at(k=b))
+    assert {d.name for d in partial_dims(program.pdg)[element.node]} == {"b", "k"}
+    found = program.compile(hints={"B": 64, "S": 64})(x=np.ones((5, 3), "f4"), K=5)["y"]
+    np.testing.assert_array_equal(found[:, 0], [10, 12, 16, 15, 18])

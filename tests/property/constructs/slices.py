@@ -178,8 +178,8 @@ def merged(w: Workshop, s: Step) -> Tensor | None:
         case "merged_argmax":
             return flat.argmax().cast(w.dtype) * 0.25
         case "merged_last":
-            return flat[-1]
+            return flat[..., -1]
         case "merged_rest":
-            return flat[1:].sum(0) * 0.25
+            return flat[..., 1:].sum(0) * 0.25
         case _:
-            return flat[ot.minimum(2 * d, d.size * e.size - 1)]
+            return flat[..., ot.minimum(2 * d, d.size * e.size - 1)]

@@ -64,8 +64,7 @@ def _of(
         case Read(at):
             return _of_read(node.args[0], dict(at), anywhere, by)
         case Part(axis, index):
-            inside = _inside(index, node.args[0].shape[axis], by)
-            return below[node.args[0]] | (Dims() if inside else _mentioned(index))
+            return below[node.args[0]] | _leaving(index, node.args[0].shape[axis], by)
         case _:
             return Dims().union(*(below[a] for a in node.args))
 
@@ -146,11 +145,16 @@ def _uncovered(pdg: Pdg, name: str) -> Dims:
 def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims], by: Renaming) -> Dims:
     out = set(found[x] - at.keys())
     for dim, index in at.items():
-        if dim in x.domain and not _inside(index, expr(dim.extent), by):
+        if dim in found[x]:
             out |= _mentioned(index)
-        elif dim in found[x]:
-            out |= _mentioned(index)
+        if dim in x.domain:
+            out |= _leaving(index, expr(dim.extent), by)
     return Dims(out)
+
+
+def _leaving(index: Index, size: Expr, by: Renaming) -> Dims:
+    """The dimensions along which an index may leave ``0 .. size - 1``."""
+    return Dims() if _inside(index, size, by) else _mentioned(index) | dims_of(size)
 
 
 def _inside(index: Index, size: Expr, by: Renaming) -> bool:
