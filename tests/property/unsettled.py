@@ -4,7 +4,8 @@ Monte Carlo arithmetic: each result that a compiler may round otherwise moves by
 each partial sum too, so that what cancels differently in another order is seen. Without
 `exact=True` the sign of a zero may be lost, and with it that of an infinity. Where laws of real
 numbers may be used, what overflows or underflows may be the real number, and what follows from an
-infinity or a NaN may be an infinity or a NaN (`docs/rewriting.md`).
+infinity or a NaN may be an infinity or a NaN (`docs/rewriting.md`). A sum of terms near the limit of
+their type may overflow: its order is free, and a law may take a factor below 1 out of it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from tests.property.tolerance import NOISE
 # Functions that laws move across sums and quotients, and those that come to 0 from other numbers.
 DISTRIBUTED = frozenset(("add", "sub", "mul", "div"))
 UNDERFLOWING = frozenset(("mul", "div", "exp", "exp2", "pow", "sigmoid", "erfc"))
+INFINITE: tuple[Number, ...] = (math.nan, math.inf, -math.inf)
+FACTOR = 1024.0  # that a law takes out of a sum, at most: without it terms may overflow
 
 
 class Unsettled(Definition):
@@ -69,14 +72,21 @@ class Unsettled(Definition):
         choices: list[Number] = [value]
         if all(map(np.isfinite, operands)):
             if fn == "div" and operands[1] == 0:
-                choices += [math.nan, math.inf, -math.inf]
+                choices += INFINITE
             elif np.isinf(value) and (fn in DISTRIBUTED or all(operands)):
                 choices += [math.copysign(float(ends.max), value)]
+            elif fn in ("add", "sub") and self.may_overflow(operands):
+                choices += INFINITE
             elif value == 0 and fn in UNDERFLOWING and all(operands):
                 choices += [math.copysign(float(ends.tiny), value)]
         elif fn in DISTRIBUTED and not np.isfinite(value):
-            choices += [math.nan, math.inf, -math.inf]
+            choices += INFINITE
         return ends.dtype.type(self.chance.choice(choices))
+
+    def may_overflow(self, terms: Sequence[Number]) -> bool:
+        """Whether a sum of the terms may overflow in another order, or without a factor."""
+        most = sum(abs(float(x)) for x in terms if np.isfinite(x))
+        return most * (FACTOR if self.laws else 1.0) > float(np.finfo(terms[0].dtype).max)
 
     def fold(self, node: Node, fn: str, row: list[Number]) -> Number:
         if fn not in ("sum", "prod") or node.dtype not in FLOATS:
@@ -84,6 +94,8 @@ class Unsettled(Definition):
         total = unit(fn, node.dtype)
         for x in row:
             total = COMBINE[fn](total, self.nearby(x))
+        if row and fn == "sum" and self.may_overflow(row):
+            return total.dtype.type(self.chance.choice([total, *INFINITE]))
         if self.laws and row:
             return self.lawful(total, row, "add" if fn == "sum" else "mul")
         return total

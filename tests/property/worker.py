@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import textwrap
 import traceback
 import warnings
@@ -159,6 +160,7 @@ def serve(pipe: Connection, cache: str, mode: Mode) -> None:
     poison_arenas()
     own = Path(cache, str(os.getpid()))
     os.environ["OSTINATO_CACHE_DIR"] = str(own)
+    sys.setrecursionlimit(10_000)  # as deeply nested programs are told to
     while True:
         try:
             seed = pipe.recv()
