@@ -5,10 +5,12 @@ import random
 import pytest
 
 from ostinato.codegen.ir.system import Kind
-from ostinato.codegen.planning.long_lived import kept
+from ostinato.codegen.planning import segmented_plan
+from ostinato.codegen.planning.long_lived import Kept, kept
 from ostinato.codegen.planning.plan import Plan, plan
 from ostinato.codegen.planning.rematerialise import Unavailable, is_read_by_step
 from ostinato.codegen.planning.segment_lengths import fewest_again
+from ostinato.codegen.planning.segmented_plan import Search
 from ostinato.codegen.planning.segments import Segmented, in_segments, segments_of
 from ostinato.codegen.planning.step_by_step import step_by_step
 from ostinato.codegen.planning.within_limit import Room, fitted
@@ -170,6 +172,40 @@ def test_the_least_memory_that_is_found_keeps_the_meaning(seed: int) -> None:
     sizes = {"B": 5, "I": 4, "T": 9}
     planned = fitted(system, options(WIDTHS), Room(1, sizes, alone))
     assert_computes(system, sizes, arrays, planned, seed)
+
+
+def test_values_that_can_be_computed_again_are_found_in_few_trials(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    t, trials = Dim("t"), list[tuple[str, ...]]()
+    found = [Kept(f"v{n}", 8, {}, frozenset(), frozenset({t})) for n in range(64)]
+
+    def trial(system: object, kept: object, segments: object, wanted: tuple[str, ...]) -> None:
+        trials.append(wanted)
+        if "v9" in wanted or {"v20", "v50"} <= {*wanted}:
+            raise Unavailable("v9")
+
+    monkeypatch.setattr(segmented_plan, "in_segments", trial)
+    monkeypatch.setattr(segmented_plan, "is_read_by_step", _always)
+    p = there_and_back()
+    usual = plan(p.system(), options(WIDTHS))
+    search = Search(p.system(), usual, options(WIDTHS), {"T": 99}, 1, _unranked, _no_bytes, 0)
+    assert search.wanted(found, t) == tuple(
+        k.tensor for k in found if k.tensor not in {"v9", "v50"}
+    )
+    assert len(trials) < 32
+
+
+def _always(*_: object) -> bool:
+    return True
+
+
+def _unranked(_: Plan) -> tuple[float, float]:
+    return 0.0, 0.0
+
+
+def _no_bytes(_: Plan) -> int:
+    return 0
 
 
 def test_no_scheme_computes_fewer_steps_again() -> None:

@@ -79,16 +79,23 @@ class Search:
         return evaluate(expr(dim.extent), point)
 
     def wanted(self, found: Sequence[Kept], dim: Dim) -> tuple[str, ...]:
-        """The kept values that can be computed again in segments of a dim."""
+        """The kept values that can be computed again in segments of a dim.
+
+        The first that can, each beside those before it. What cannot be had beside some values
+        cannot be had beside more of them, so many are asked for at once.
+        """
         out: tuple[str, ...] = ()
         trial = segments_of(dim, self.steps(dim))
-        for k in found:
-            if dim in k.dims and is_read_by_step(self.system, k):
-                try:
-                    in_segments(self.system, found, trial, (*out, k.tensor))
-                except Unavailable:
-                    continue
-                out = (*out, k.tensor)
+        named = (k.tensor for k in found if dim in k.dims and is_read_by_step(self.system, k))
+        parts = [tuple(named)]
+        while parts:
+            part = parts.pop()
+            try:
+                in_segments(self.system, found, trial, (*out, *part))
+                out = (*out, *part)
+            except Unavailable:
+                half = len(part) // 2
+                parts += [part[half:], part[:half]] if half else []
         return out
 
     def deeper(self, found: Sequence[Kept], wanted: Sequence[str], dim: Dim) -> Iterator[Segmented]:

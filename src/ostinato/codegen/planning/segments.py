@@ -100,6 +100,10 @@ class _Split:
     out: dict[str, Statement] = field(default_factory=dict[str, Statement])
     known: dict[tuple[object, ...], str] = field(default_factory=dict[tuple[object, ...], str])
     origins: dict[str, str] = field(default_factory=dict[str, str])
+    taken: set[str] = field(default_factory=set[str])  # names
+
+    def __post_init__(self) -> None:
+        self.taken.update(self.system.statements)
 
     # ------------------------------------------------------------ statements
 
@@ -224,7 +228,8 @@ class _Split:
         )  # fmt: skip
 
     def named(self, key: tuple[object, ...], name: str, of: str) -> str:
-        name = fresh(name, self.system.statements.keys() | self.origins.keys())
+        name = fresh(name, self.taken)
+        self.taken.add(name)
         self.origins[name] = of
         self.known[key] = name
         return name
