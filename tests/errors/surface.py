@@ -53,6 +53,10 @@ class World:
         return made
 
     @cached_property
+    def layer(self) -> nn.Linear:
+        return nn.Linear(3, 2, self.i)
+
+    @cached_property
     def record(self) -> ot.Record:
         return ot.Record(x=self.x)
 
@@ -201,6 +205,7 @@ OF_LANGUAGE: dict[str, Callable[[World], object]] = {
     "Tensor.named.name": lambda s: "x",
     "Tensor.cast.dtype": lambda s: "int32",
     "MLP.hidden": lambda s: (3,),
+    "Module.update.loss": lambda s: s.layer(ot.zeros(3) + 1.0).sum(),
     "GRUCell.__call__.hidden": lambda s: ot.zeros(3),
     "constant.value": lambda s: 1.0,
     "eye.rows": lambda s: 3,
@@ -361,7 +366,7 @@ OBJECTS: dict[str, Callable[[World], object]] = {
     "LayerNorm": lambda s: nn.LayerNorm(3),
     "Linear": lambda s: nn.Linear(3, 2),
     "MLP": lambda s: nn.MLP(3, (4,), 2),
-    "Module": lambda s: nn.Linear(3, 2, s.i),
+    "Module": lambda s: s.layer,
     "Optimizer": lambda s: optim.SGD(0.1),
     "Program": lambda s: ot.Program(y=ot.input("x")),
     "RMSNorm": lambda s: nn.RMSNorm(3),

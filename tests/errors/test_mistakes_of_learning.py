@@ -26,6 +26,16 @@ def recurrent() -> Any:
     return ot.recurrent("s", over=t)
 
 
+def correct(scores: Any) -> Any:
+    return (scores > 0).cast("float32").mean()
+
+
+UNTOUCHED = (
+    "an expression of `x`, `linear_weight`, `linear_bias` is minimized, and no derivative by a "
+    "parameter passes to it\n  Compute it by the model whose parameters are given, without "
+    "`ot.stop_gradient`, integers and comparisons between them."
+)
+
 MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "a learning rate that is a text": (
         lambda: optim.Adam("a"),
@@ -98,10 +108,20 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         "`update` gets 'adam' for `optimizer`\n  Give an optimizer such as optim.Adam(1e-3).",
     ),
     "parameters over no dimension": (
-        lambda: nn.Linear(3, 4).update(optim.Adam(), x.sum()),
+        lambda: (layer := nn.Linear(3, 4)).update(optim.Adam(), layer(x).sum()),
         errors.EquationError,
         "`linear_weight` is over no dimension, so it has no next iteration\n"
         "  Give it the dimension of the iterations: over=i.",
+    ),
+    "a loss of another model": (
+        lambda: nn.Linear(3, 4, over=t).update(optim.Adam(), nn.Linear(3, 4, over=t)(x).sum()),
+        errors.GradientError,
+        UNTOUCHED,
+    ),
+    "a loss behind a comparison": (
+        lambda: (layer := nn.Linear(3, 4, over=t)).update(optim.Adam(), correct(layer(x))),
+        errors.GradientError,
+        UNTOUCHED,
     ),
     "a schedule of no steps": (
         lambda: optim.schedule.linear(1.0, 0.0, 0),

@@ -111,6 +111,18 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         ShapeError,
         "a window of 3 positions, 1 apart, on 2\n  Use a smaller window, or padding.",
     ),
+    "windows of padding alone": (
+        lambda: ot.max_pool1d(w, 2, padding=2),
+        ShapeError,
+        "padding 2 for windows of 2\n"
+        "  Add fewer positions than a window has: it would see nothing else.",
+    ),
+    "windows of padding alone along one axis": (
+        lambda: ot.avg_pool2d(w, (2, 1), padding=[(1, 1), (0, 1)]),
+        ShapeError,
+        "padding [(1, 1), (0, 1)] for windows of [2, 1]\n"
+        "  Add fewer positions than a window has: it would see nothing else.",
+    ),
     "same padding with a stride": (
         lambda: ot.conv1d(w, ot.zeros((1, 4, 1)), 2, "same"),
         ShapeError,

@@ -77,7 +77,7 @@ def test_the_environment_chooses_a_file(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_a_file_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_PROFILE", "nowhere.json")
-    with pytest.raises(OptionError, match="OSTINATO_PROFILE names no profile"):
+    with pytest.raises(OptionError, match="no profile, `nowhere.json`: No such file"):
         current()
 
 

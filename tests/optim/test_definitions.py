@@ -121,7 +121,7 @@ def test_weight_decay_may_be_an_argument() -> None:
     i = ot.dims("i")
     w = ot.recurrent("w", over=i)
     w[0] = 8.0
-    optim.SGD(1.0, weight_decay=ot.input("decay")).minimize(0.0 * w, [w])
+    optim.SGD(1.0, weight_decay=ot.input("decay")).update([w], [0.0 * w])
     out = ot.Program(w=w).interpret(I=3, decay=0.5)["w"]
     assert out.tolist() == [8, 4, 2]
 

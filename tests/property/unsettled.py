@@ -4,8 +4,8 @@ Monte Carlo arithmetic: each result that a compiler may round otherwise moves by
 each partial sum too, so that what cancels differently in another order is seen. Without
 `exact=True` the sign of a zero may be lost, and with it that of an infinity. Where laws of real
 numbers may be used, what overflows or underflows may be the real number, and what follows from an
-infinity or a NaN may be an infinity or a NaN (`docs/rewriting.md`). A sum of terms near the limit of
-their type may overflow: its order is free, and a law may take a factor below 1 out of it.
+infinity or a NaN may be an infinity or a NaN (`docs/rewriting.md`). A sum of terms near the limit
+of their type may overflow: its order is free, and a law may take a factor below 1 out of it.
 """
 
 from __future__ import annotations

@@ -115,4 +115,5 @@ def _given(path: Path) -> Found:
         return Found(from_json(path.read_text(encoding="utf-8")), "given", path)
     except (OSError, ValueError) as failure:
         remedy = f"Set {VARIABLE} to `{DEFAULT}`, or to a file of `ostinato calibrate --json`."
-        raise OptionError(f"{VARIABLE} names no profile: {failure}", remedy) from None
+        problem = failure.strerror if isinstance(failure, OSError) else failure
+        raise OptionError(f"{VARIABLE} names no profile, `{path}`: {problem}", remedy) from None

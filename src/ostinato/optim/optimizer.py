@@ -15,8 +15,9 @@ from ostinato.language.gradient import grad
 from ostinato.language.kinds import NonNegative
 from ostinato.language.recurrent import Recurrent, define
 from ostinato.language.tensor import Tensor, as_tensor
-from ostinato.pdg.errors import ArgumentError, EquationError
+from ostinato.pdg.errors import ArgumentError, EquationError, GradientError
 from ostinato.pdg.naming import called
+from ostinato.pdg.node import Const
 from ostinato.provenance.place import place
 
 # A rate at each update: of the index of the update, 0 at first, as an int32 tensor.
@@ -62,11 +63,23 @@ class Optimizer(ABC):
         >>> optim.SGD(0.25).minimize(w * w, [w])
         >>> ot.Program(w=w).interpret(I=3)["w"].tolist()
         [4.0, 2.0, 1.0]
+
+        Errors: GradientError if no parameter has a part in the loss.
         """
         if not parameters:
             fact = f"`{type(self).__name__}` minimizes a loss by no parameters"
             raise ArgumentError(fact, "Give those of a model: model.parameters.", place())
-        self.update(parameters, grad(loss, parameters))
+        gradients = grad(loss, parameters)
+        if all(isinstance(x.node.op, Const) and not any(x.node.op.values) for x in gradients):
+            fact = (
+                f"{called(loss.node)} is minimized, and no derivative by a parameter passes to it"
+            )
+            remedy = (
+                "Compute it by the model whose parameters are given, without `ot.stop_gradient`, "
+                "integers and comparisons between them."
+            )
+            raise GradientError(fact, remedy, place())
+        self.update(parameters, gradients)
 
 
 def iteration(parameter: Tensor) -> Dimension:

@@ -189,6 +189,10 @@ def _pool(
     if x.rank < rank:
         raise ShapeError(f"pooling {rank} axes of {sized(x)}", "Give more axes.", where)
     pairs = _pairs(padding, stride, [expr(k - 1) for k in size], where)
+    if any(max(p.const for p in pair) >= k for pair, k in zip(pairs, size, strict=True)):
+        fact = f"padding {padding!r} for windows of {size if rank > 1 else size[0]}"
+        remedy = "Add fewer positions than a window has: it would see nothing else."
+        raise ShapeError(fact, remedy, where)
     takes = FOLDS["max"].accepts if fn == "max" else FLOATS
     operand = convert(x, accepted(x.dtype, takes), where=where)
     filler: Scalar = fold_unit("max", operand.dtype) if fn == "max" else 0
