@@ -15,7 +15,8 @@ from typing import cast
 import pytest
 
 from ostinato.pdg.errors import OstinatoError
-from tests.errors.surface import REFUSED, WRONG, Call, World, calls
+from tests.errors.surface import REFUSED, WRONG, Call, calls
+from tests.errors.world import World
 
 CALLS = list(calls())
 LONGEST_S = 20  # of processor time, of all calls of one function

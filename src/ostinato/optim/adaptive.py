@@ -176,7 +176,7 @@ class AdamW(Adam):
     >>> i = ot.dims("i")
     >>> w = ot.recurrent("w", over=i)
     >>> w[0] = 4.0
-    >>> optim.AdamW(0.5, weight_decay=1.0).minimize(0 * w, [w])
+    >>> optim.AdamW(0.5, weight_decay=1.0).update([w], [0 * w])
     >>> ot.Program(w=w).interpret(I=3)["w"].tolist()
     [4.0, 2.0, 1.0]
     """
