@@ -41,7 +41,7 @@ def test_local_copies_stay_apart_from_everything_else() -> None:
     assert all(at + size <= low or at >= high for at, size in shared)
 
 
-@pytest.mark.parametrize("name", ["x0", "r"])  # of all workers, and of each
+@pytest.mark.parametrize("name", ["x0", "lg"])  # of all workers, and of each
 def test_a_tensor_with_less_than_no_rows_takes_no_memory_from_others(name: str) -> None:
     """Of ``B`` rows the first ``B-8`` are none, also where ``B`` is 1: its bytes were negative."""
     whole = PLAN.storage[name]

@@ -6,7 +6,7 @@ from typing import Any
 from ostinato.codegen.ir.tree import Nest, leaves
 from ostinato.codegen.memory.coalesce import reordered
 from ostinato.codegen.planning.plan import Plan
-from ostinato.pdg.condition import ALWAYS, equal
+from ostinato.pdg.condition import ALWAYS, equal, every
 from ostinato.pdg.index import expr
 from tests.codegen.builder import Builder, V, call
 from tests.codegen.compare import assert_right
@@ -78,6 +78,42 @@ def test_a_history_that_the_user_gets_is_nobodys_place() -> None:
     p.outputs.append("theta")
     planned = assert_right(p, SIZES)
     assert "theta" not in {*places(planned), *places(planned).values()}
+
+
+def test_a_value_of_one_point_lies_where_all_points_have_room() -> None:
+    """All settings share what each iteration begins with, so the loop over them is inside."""
+    p = Builder("i s", {"h": 6})
+    i = expr(p.d["i"])
+    p.input("slope", "s", "h", {"S": 3})
+    p.add("new", "i s", "h", 0.0)
+    p.add("mean", "i s", "h", [(equal(i, 0), p("slope")), (ALWAYS, p("new", i=i - 1))])
+    p.add("total", "i", "h", 0.0)
+    p.add("shared", "i", "h", [(equal(i, 0), 1.0), (ALWAYS, p("total", i=i - 1))])
+    p.add("new", "i s", "h", p("mean") * 0.9 + p("shared") * p("slope"))
+    p.add("total", "i s", "h", p("new"), over="s")
+    p.outputs = ["total"]
+    planned = assert_right(p, {"I": 4, "S": 3})
+    assert places(planned) == {"new": "mean"}
+    for name in ("mean", "new"):
+        assert {slot.dim.name: slot.kind for slot in planned.storage[name].slots}["s"] == "full"
+    assert "mean" in moved(planned)  # takes the argument, at the first iteration only
+
+
+def test_a_copy_from_another_point_of_what_is_kept_is_made() -> None:
+    """What every iteration ends with is kept, and the next one begins with a copy: seed 17."""
+    p = Builder("b i t", {"h": 6})
+    i, t = expr(p.d["i"]), expr(p.d["t"])
+    end = expr(p.d["t"].extent) - 1
+    p.input("x", "b", "h", {"B": 5})
+    p.add("new", "i t", "h", 0.0)
+    first = (every(equal(i, 0), equal(t, 0)), 1.0)
+    before = (equal(t, 0), p("new", i=i - 1, t=end))
+    p.add("old", "i t", "h", [first, before, (ALWAYS, p("new", t=t - 1))])
+    p.add("new", "i t", "h", p("old") * 0.9 + 0.1)
+    p.add("ends", "i", "h", p("new", t=end))
+    p.add("out", "b i", "h", p("ends") * p("x"))
+    p.outputs = ["out"]
+    assert_right(p, {"B": 5, "I": 3, "T": 4})
 
 
 def test_two_values_that_change_places_have_two() -> None:

@@ -4,6 +4,9 @@ A parameter carried through nested loops is a tensor per loop, and each begins a
 loop around it or the step before left. Where they share memory such a copy has nothing to do, and
 the update at the end of a step takes place where the parameter lies.
 
+What is shared has the slots of the member that keeps the most points: a value of one step, or
+of one worker, then lies where all of them have room.
+
 The proof is by time. A read finds its value unless another statement of the shared memory writes
 its slot between. A clause that copies from the same memory writes nothing: its own read, which
 finds its value, shows that the memory holds what it would write. All other clauses count as writes,
@@ -12,7 +15,7 @@ and isl shows for every read that none of them comes between.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heappop, heappush
@@ -22,7 +25,7 @@ from ostinato.codegen.ir.system import Call, Load, Statement, Value
 from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Site, Tree, sites
 from ostinato.codegen.ir.values import alone
 from ostinato.codegen.memory.reuse import Prover, orders_of, ranked
-from ostinato.codegen.memory.storage import Storage
+from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.scheduling.legality import Moment, schedule_map
@@ -33,7 +36,9 @@ if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation
 
 
-Pair = tuple[int, str, int]  # a dependence by identity, a statement, and its writing clause
+Kept = Mapping[Dim, Slot]  # the dims of which every point has a slot of its own, in order
+Pair = tuple[int, str, int, tuple[Dim, ...]]
+"""A dependence by identity, a statement, its writing clause, and the dims that are kept."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +75,11 @@ def coalesced(
     still: dict[str, set[int]] = {}
     out = dict(storage)
     for group, moves in found.groups():
-        owner = found.owner(group, moves)
-        for name in group - {owner}:
-            out[name] = replace(storage[name], shares=owner)
+        owner, kept = found.owner(group, moves), found.kept(group)
+        for name in sorted(group):
+            slots = tuple(kept.get(slot.dim, slot) for slot in storage[name].slots)
+            own = replace(storage[name], place="global", slots=slots)
+            out[name] = own if name == owner else replace(own, shares=owner)
         for move in moves:
             still.setdefault(move.to, set()).add(move.clause)
     return tuple(_tree(t, still) for t in trees) if still else tuple(trees), out
@@ -197,35 +204,50 @@ class _Coalescing:
                 yield Move(s.name, k, d)
 
     def is_free(self, s: Statement) -> bool:
-        """Whether a tensor may share its memory: all workers see it, and nobody keeps it."""
+        """Whether a tensor may share its memory: it has some, and nobody keeps it."""
         storage = self.storage[s.name]
-        if s.kind != "map" or s.name in self.outputs or storage.place != "global":
+        if s.kind != "map" or s.name in self.outputs or storage.place == "register":
             return False
-        kept = {slot.dim for slot in storage.slots if slot.kind == "full"}
-        parallel = {loop.dim for loop in self.sites[s.name].path if loop.parallel}
-        return parallel <= kept and all(slot.kind != "circular" for slot in storage.slots)
+        return all(slot.kind != "circular" for slot in storage.slots)
+
+    def kept(self, group: Collection[str]) -> Kept:
+        """The dims of which memory that is shared has every point."""
+        return max((_kept(self.storage[n]) for n in sorted(group)), key=len)
+
+    def has_room(self, group: frozenset[str], moves: Sequence[Move]) -> bool:
+        """Whether all of a group fits where most is kept, and every copy is of its own slot."""
+        kept = [*self.kept(group)]
+
+        def fits(name: str) -> bool:
+            dims = [slot.dim for slot in self.storage[name].slots if slot.dim in kept]
+            parallel = {loop.dim for loop in self.sites[name].path if loop.parallel}
+            return dims == kept and {*_kept(self.storage[name])} | parallel <= {*kept}
+
+        return all(map(fits, group)) and all(_stays(m.read, kept) for m in moves)
 
     def is_copy(self, d: Dep) -> bool:
         """Whether a read is of the same element, and both tensors lie alike."""
         s, load, mine, other = d.reader, d.load, self.storage[d.reader.name], self.storage[d.tensor]
-        alike = mine.dtype == other.dtype and _kept(mine) == _kept(other)
-        at = dict(zip(d.source.result_dims, load.dims, strict=True))
         return (
-            alike
+            mine.dtype == other.dtype
             and [a.pad for a in mine.axes] == [a.pad for a in other.axes]
             and load.axes == tuple(expr(a.index) for a in s.result_axes)
-            and all(at[dim] == expr(dim) for dim, _ in _kept(other))
+            and _stays(d, _kept(mine) | _kept(other))
         )
 
     # ------------------------------------------------------------ the proof
 
     def may_share(self, group: frozenset[str], moves: Sequence[Move]) -> bool:
         """Whether every read of a group finds its value in the shared memory."""
-        still = {(m.to, m.clause) for m in moves if m.ends <= group}
+        inside = [m for m in moves if m.ends <= group]
+        if not self.has_room(group, inside):
+            return False
+        kept = tuple(self.kept(group).values())
+        still = {(m.to, m.clause) for m in inside}
         of = (w for n in sorted(group) for w in self.writes(n))
         writes = [w for w in of if (w.by.name, w.clause) not in still]
         reads = [d for n in sorted(group) for d in self.readers.get(n, ())]
-        return all(self.is_safe(d, w) for d in reads for w in writes)
+        return all(self.is_safe(d, w, kept) for d in reads for w in writes)
 
     def writes(self, name: str) -> list[Write]:
         """All clauses of a statement, each where its place among them lets it write."""
@@ -235,14 +257,14 @@ class _Coalescing:
             self.clauses[name] = [Write(s, k, c) for k, one in apart for c, _ in one.clauses]
         return self.clauses[name]
 
-    def is_safe(self, d: Dep, w: Write) -> bool:
+    def is_safe(self, d: Dep, w: Write, kept: Sequence[Slot]) -> bool:
         """Whether a write never comes between a value and its read."""
-        pair = (id(d), w.by.name, w.clause)
+        pair = (id(d), w.by.name, w.clause, tuple(slot.dim for slot in kept))
         if pair not in self.asked:
-            self.asked[pair] = self.is_proved(d, w)
+            self.asked[pair] = self.is_proved(d, w, kept)
         return self.asked[pair]
 
-    def is_proved(self, d: Dep, w: Write) -> bool:
+    def is_proved(self, d: Dep, w: Write, kept: Sequence[Slot]) -> bool:
         """The same, by the order of time; alike questions are asked of isl once."""
         if not self.is_in_turn(d, w):
             return False
@@ -250,9 +272,9 @@ class _Coalescing:
         times = when[d.tensor], when[w.by.name], when[d.reader.name]
         if _is_evident(d, *times):
             return True
-        key = self.question(d, w, times)
+        key = self.question(d, w, kept, times)
         if key not in self.known:
-            found = (self.between(d, w, times, turned) for turned in orders_of(times))
+            found = (self.between(d, w, kept, times, turned) for turned in orders_of(times))
             self.known[key] = all(r.is_empty() for r in found)
         return self.known[key]
 
@@ -265,7 +287,9 @@ class _Coalescing:
             return False
         return reads_same_element(d, at_any_point=True, every_axis=d.reader.name == w.by.name)
 
-    def question(self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment]) -> Hashable:
+    def question(
+        self, d: Dep, w: Write, kept: Sequence[Slot], times: tuple[Moment, Moment, Moment]
+    ) -> Hashable:
         """Everything that the answer depends on."""
         used = {x for e in d.load.dims for x in dims_of(e)} | cond_symbols(d.cond)
         return (
@@ -277,12 +301,17 @@ class _Coalescing:
             tuple(a for a in d.reader.axes if a.index in used),
             tuple(pick.axis for pick in d.load.picks),
             (w.by.dims, w.cond),
-            _kept(self.storage[w.by.name]),
+            tuple(kept),
             ranked([m.time for m in times]),
         )
 
     def between(
-        self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment], turned: bool
+        self,
+        d: Dep,
+        w: Write,
+        kept: Sequence[Slot],
+        times: tuple[Moment, Moment, Moment],
+        turned: bool,
     ) -> Relation:
         """Reading points, and points of the write between the value that is read and the read."""
         from ostinato.pdg import isl
@@ -292,17 +321,17 @@ class _Coalescing:
         begun = schedule_map(d.producer.dims, times[0], length, turned)
         writing = schedule_map(w.by.dims, times[1], length, turned)
         reading = schedule_map(d.consumer.dims, times[2], length, turned)
-        after = self.same_slot(d, w) & begun.then(later.reverse()).then(writing.reverse())
+        after = self.same_slot(d, w, kept) & begun.then(later.reverse()).then(writing.reverse())
         return d.relation.then(after) & reading.then(later).then(writing.reverse())
 
-    def same_slot(self, d: Dep, w: Write) -> Relation:
+    def same_slot(self, d: Dep, w: Write, kept: Sequence[Slot]) -> Relation:
         """Points of a tensor, and points of a write that share their slot."""
         from ostinato.pdg import isl
 
         dims = w.by.dims
         other = dict(zip(dims, isl.anonymous(len(dims), "other"), strict=True))
         renamed: dict[Dim, Expr] = {x: expr(y) for x, y in other.items()}
-        same = [equal(x, renamed[x]) for x, _ in _kept(self.storage[w.by.name])]
+        same = [equal(slot.dim, renamed[slot.dim]) for slot in kept]
         sizes = {other[x]: substitute(d.spans[x].hi, renamed) for x in dims}
         others = tuple(other.values())
         cond = every(*same, substitute_cond(w.cond, renamed), isl.box_cond(others, sizes))
@@ -315,9 +344,14 @@ def _copied(value: Value) -> Load | None:
     return value if isinstance(value, Load) and not value.picks else None
 
 
-def _kept(s: Storage) -> tuple[tuple[Dim, Expr], ...]:
-    """The dims of which every point has a slot of its own."""
-    return tuple((slot.dim, slot.extent) for slot in s.slots if slot.kind == "full")
+def _stays(d: Dep, dims: Iterable[Dim]) -> bool:
+    """Whether a read is at the reader's point of some dims."""
+    at = dict(zip(d.source.result_dims, d.load.dims, strict=True))
+    return all(at.get(dim) == expr(dim) for dim in dims)
+
+
+def _kept(s: Storage) -> dict[Dim, Slot]:
+    return {slot.dim: slot for slot in s.slots if slot.kind == "full"}
 
 
 def _is_evident(d: Dep, value: Moment, write: Moment, read: Moment) -> bool:
