@@ -15,7 +15,7 @@ from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
 from tests.nn.pytorch_modules import recorded
 
-pytest.importorskip("onnx", reason="ONNX is not installed")
+onnx: Any = pytest.importorskip("onnx", reason="ONNX is not installed")
 runtime: Any = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 b = ot.dims("b")
@@ -24,6 +24,9 @@ b = ot.dims("b")
 def assert_same(program: ot.Program, path: Path, weights: dict[str, Any], **given: Any) -> None:
     """Both for a batch of other sizes than that of the file, which knows none."""
     program.to_onnx(path / "model.onnx", weights)
+    graph = onnx.load(path / "model.onnx").graph
+    read = {name for node in graph.node for name in node.input}
+    assert {each.name for each in graph.initializer} <= read
     session = runtime.InferenceSession(path / "model.onnx", providers=["CPUExecutionProvider"])
     names = [one.name for one in session.get_inputs()]
     assert sorted(names) == sorted(given.keys() & program.inputs)

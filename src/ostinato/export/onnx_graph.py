@@ -87,9 +87,9 @@ class _Graph:
         for name, node in self.pdg.results:
             self.add("Identity", [self.value(node)], name)
             outputs.append(self.info(name, node))
-        made = self.helper.make_graph(
-            self.nodes, "ostinato", self.inputs, outputs, self.initializers
-        )
+        read = {name for node in self.nodes for name in node.input}
+        kept = [each for each in self.initializers if each.name in read]
+        made = self.helper.make_graph(self.nodes, "ostinato", self.inputs, outputs, kept)
         opset = [self.helper.make_opsetid("", OPSET)]
         model = self.helper.make_model(made, opset_imports=opset, producer_name="ostinato")
         model.ir_version = VERSION
