@@ -342,3 +342,27 @@ def test_a_row_that_a_minimum_picks_is_one_row() -> None:
         quick=True, special=True, exact=True, rules="exact", watched="memory", left_out=(),
         memory=0.0,
     ))  # fmt: skip
+
+
+def test_a_computed_step_of_a_computed_step_asks_for_no_extent_of_its_own() -> None:
+    b, t = ot.dims("b t")
+    x, seen = ot.input("x", (2,), over=t), ot.input("seen", over=t)
+    low = ot.maximum(t - 2, 0)
+    near = ot.minimum(ot.index(low) + (seen[...] * 5.0).cast("int32") % 3, ot.index(t))
+    chosen = x.at(t=near, within=(low, t + 1))[:][ot.input("order", dtype="int32", over=b)]
+    program = ot.Program(y=chosen * 2.0)
+    rng = np.random.default_rng(0)
+    given = {"x": rng.random((7, 2)), "seen": rng.random(7), "order": [3, 0, 6, 6]}
+    found = program.compile()(**given)["y"]
+    np.testing.assert_array_equal(found, program.interpret(**given)["y"])
+
+
+def test_a_value_beside_one_of_a_single_step_is_computed_again() -> None:
+    quick(Trial(
+        Recipe((((0,), ()),), (
+            Step("stopped", 0, 0, 2, 2, "logsumexp"), Step("over_few_steps", 1, 1, 2, 2, "max"),
+        ), 1, 2, ("float32",), "values", wild=True),
+        extents=(219,), threads=1, hints={}, widths={}, without=(), checks=(), seed=796,
+        quick=True, special=False, exact=False, rules="some", watched="", left_out=(),
+        memory=0.2,
+    ))  # fmt: skip

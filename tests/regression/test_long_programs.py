@@ -45,6 +45,17 @@ def test_a_chain_of_300_operators_is_compiled() -> None:
     assert found.tolist() == program.interpret(x=x)["y"].tolist()
 
 
+def test_arithmetic_on_extents_that_is_read_often_is_computed_once() -> None:
+    """Spelled out for each reader it would have 3**60 operators."""
+    y = ot.index(T.size).cast("float32")
+    for k in range(60):
+        y = ot.where(y > k, y * 0.5, y + 1.0)
+    program = ot.Program(y=y * X)
+    x = np.arange(4, dtype="float32")
+    found = program.compile(exact=True)(x=x)["y"]
+    assert found.tolist() == program.interpret(x=x)["y"].tolist()
+
+
 def test_300_nested_reads_are_printed_and_compiled() -> None:
     y = X
     for _ in range(300):

@@ -100,7 +100,8 @@ class Picks(Places):
         """The index that stands for a value along an axis."""
         known = self.picks.get((chosen, size))
         if known is None:
-            axis = Axis(Dim(f"pick{len(self.picks)}"), size, upper_bound(size))
+            most = upper_bound(size)
+            axis = Axis(Dim(f"pick{len(self.picks)}", size=most), size, most)
             known = self.picks[chosen, size] = Pick(axis, chosen)
             self.picked_indices.add(axis.index)
         return expr(known.axis.index)

@@ -43,6 +43,7 @@ from ostinato.pdg.upper_bound import upper_bound
 
 Point = dict[Dim, Expr]
 DEEPEST = 48  # operators in a row that may be one equation
+REPEATED = 64  # operators that each of their readers may compute for itself
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,10 @@ class Places:
         self.given: set[str] = set()  # the names
         self.frames: dict[Node, Frame] = {}
         self.sliced_draws = self._sliced_draws()
+        self.known: dict[Node, bool] = {}  # which nodes are stored
+        self.sizes: dict[Node, int] = {}  # operators in arithmetic on literals, spelled out
         self.cut = self._cut()
+        self.known.clear()
 
     # ------------------------------------------------------------ which nodes are stored
 
@@ -138,8 +142,12 @@ class Places:
 
     def stored(self, node: Node) -> bool:
         """Whether the node becomes a statement of its own."""
-        if node in self.cut:
-            return True
+        found = self.known.get(node)
+        if found is None:
+            found = self.known[node] = node in self.cut or self._is_stored(node)
+        return found
+
+    def _is_stored(self, node: Node) -> bool:
         match node.op:
             case Read() | Reshape() | Transpose() | Broadcast() | Part() | Affine() | Iota():
                 return False
@@ -177,7 +185,9 @@ class Places:
     def _joins_reader(self, node: Node) -> bool:
         """A map with one reader over the same points and elements is part of the reader."""
         if not any(a.domain or a.shape or self.stored(a) for a in node.args):
-            return not self.root_uses[node]  # arithmetic on literals and extents
+            size = self.sizes[node] = 1 + sum(self.sizes.get(a, 1) for a in node.args)
+            if size <= REPEATED:
+                return not self.root_uses[node]  # arithmetic on literals and extents
         readers = self.consumers.get(node, [])
         if len(readers) != 1 or self.root_uses[node]:
             return False

@@ -51,10 +51,19 @@ def joined(system: System, same: Mapping[str, str]) -> System:
 def merged(
     statements: Mapping[str, Statement], same: Mapping[str, str], outputs: frozenset[str]
 ) -> dict[str, Statement]:
-    """The statements that are needed where some stand for others."""
+    """The statements that are needed where some stand for others.
+
+    Dims of one step, which were not there when the two were found equal, may differ.
+    """
 
     def load(x: Load) -> Value:
-        return replace(x, tensor=same.get(x.tensor, x.tensor))
+        if x.tensor not in same:
+            return x
+        other = statements[same[x.tensor]]
+        at = dict(zip(statements[x.tensor].result_dims, x.dims, strict=True))
+        return replace(
+            x, tensor=other.name, dims=tuple(at.get(d, expr(0)) for d in other.result_dims)
+        )
 
     rewrite = Rewrite({}, load)
     return needed({n: rewrite.clauses(s) for n, s in statements.items()}, outputs)
