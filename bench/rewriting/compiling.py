@@ -10,8 +10,9 @@ from pathlib import Path
 
 from bench.rewriting.corpus import Case
 from bench.rewriting.forms import CHOSEN, candidates
+from ostinato.compiler.code_digest import code_digest
 from ostinato.compiler.options import Options
-from ostinato.compiler.pipeline import assemble, code_digest, optimize_pdg
+from ostinato.compiler.pipeline import assemble, optimize_pdg
 from ostinato.machine.profile import Profile
 from ostinato.machine.profile_store import profile_in_use
 from ostinato.pdg.demand.check import check

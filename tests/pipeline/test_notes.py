@@ -44,3 +44,15 @@ def test_a_complete_compilation_has_no_notes() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert program().compile().explain().notes == ()
+
+
+def test_a_form_that_is_not_proved_to_be_defined_is_not_taken() -> None:
+    """The product leaves a loop that has no steps, and reads what a short input lacks."""
+    b = ot.dims("b")
+    x = ot.input("x", over=b)
+    later = ot.sin(x.at(b=b + 2))
+    total = later.at(b=slice(0, None, 4)).prod(0) + later
+    program = ot.Program(y=total.at(b=slice(b.size, b.size)).sum(0))
+    with pytest.warns(UserWarning, match="is not proved to be defined: `x` is read at b = 2"):
+        compiled = program.compile()
+    assert compiled(x=[1.0])["y"] == compiled(x=[1.0, 2.0, 3.0])["y"] == 0.0

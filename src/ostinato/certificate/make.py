@@ -10,8 +10,9 @@ from ostinato.certificate.document import Certificate, Hints, Roots, Schedule
 from ostinato.certificate.equality import Unequal, check_equality
 from ostinato.certificate.extracted_terms import Field, Recurrent, Shape, Term, is_leaf_number
 from ostinato.certificate.replay import planned
+from ostinato.compiler.code_digest import code_digest
 from ostinato.compiler.options import Request
-from ostinato.compiler.pipeline import code_digest, optimize_pdg
+from ostinato.compiler.pipeline import optimize_pdg
 from ostinato.pdg.errors import CertificateError
 from ostinato.pdg.half_storage import encoded
 from ostinato.pdg.index import Dim

@@ -15,8 +15,9 @@ from ostinato.certificate.slots import Misplaced, check_storage, storage_of
 from ostinato.certificate.spelled import timeline_data
 from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.certificate.transfer_proof import check_transfers
+from ostinato.compiler.code_digest import code_digest
 from ostinato.compiler.options import Options
-from ostinato.compiler.pipeline import Rewritten, code_digest, plan_of
+from ostinato.compiler.pipeline import Rewritten, plan_of
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Dim

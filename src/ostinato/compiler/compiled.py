@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ostinato.compiler.arguments import Alike, Arguments, Signature, signature
+from ostinato.compiler.code_digest import code_digest
 from ostinato.compiler.options import Options, Request, options_from, target_of
-from ostinato.compiler.pipeline import (
-    available_workers,
-    build,
-    code_digest,
-    machine_workers,
-    optimize_pdg,
-)
+from ostinato.compiler.pipeline import available_workers, build, machine_workers, optimize_pdg
 from ostinato.compiler.remarks import left_out
 from ostinato.compiler.results import Beside, Results
 from ostinato.compiler.variants import Look, Variant, Variants

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard, cast
 
-from ostinato.compiler.pipeline import code_digest
+from ostinato.compiler.code_digest import code_digest
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.text.fingerprint import fingerprint
 from ostinato.runtime.cache.eviction import CHECKS

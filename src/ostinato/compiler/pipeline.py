@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import gc
-import hashlib
 import importlib
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache as cached
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ostinato.compiler.arguments import signature
+from ostinato.compiler.garbage import seldom_collecting
 from ostinato.compiler.options import Options, target_of, typical_extents
 from ostinato.compiler.variants import short_names
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import DomainError, OptionError, OstinatoError, ShapeError
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
@@ -46,7 +42,6 @@ if TYPE_CHECKING:
     from ostinato.compiler.forms import Room, Taken
     from ostinato.rewrite.optimize import Optimized, Rewriting
     from ostinato.rewrite.registry import RuleSet
-    from ostinato.runtime.machine_code.ports import Interface, Paused, Profiled, Units
 
 REWRITING = "ostinato.rewrite.optimize"
 STAGES = (  # what follows rewriting
@@ -57,7 +52,6 @@ STAGES = (  # what follows rewriting
     "ostinato.codegen.emit.generated_module",
     "ostinato.codegen.cost.estimate",
 )
-YOUNG = 2_000_000  # objects more than before, until somebody looks for garbage
 
 
 def build(
@@ -73,34 +67,21 @@ def build(
     """
     started = time.perf_counter()
     importlib.import_module(REWRITING)
-    with _seldom_collecting(), short_turns():
-        given = encoded(with_added(pdg, options.passes))
-        optimized = _chosen(options.passes.made("halves", given), rules, options)
+    with seldom_collecting(), short_turns():
+        given = options.passes.made("halves", encoded(with_added(pdg, options.passes)))
+        optimized = _chosen(given, rules, options)
+        rewrite_s = time.perf_counter() - started
         try:
-            rewrite_s = time.perf_counter() - started
-            return assemble(pdg, optimized, options, rewrite_s, making, look)
-        finally:  # other processes compile meanwhile; an undefined program may fail in any stage
-            _require_defined(optimized, pdg)
-
-
-@contextmanager
-def _seldom_collecting() -> Generator[None]:
-    """Look for garbage seldom: nearly all that the stages make stays until they end.
-
-    What is left then counts as old: it would be looked through at once otherwise.
-    """
-    before = gc.get_threshold()
-    if before[0] >= YOUNG or not gc.isenabled():
-        yield
-        return
-    gc.set_threshold(YOUNG, *before[1:])
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():  # else somebody keeps objects apart, and they stay so
-            gc.freeze()
-            gc.unfreeze()
-        gc.set_threshold(*before)
+            made: Artifact | Exception = assemble(pdg, optimized, options, rewrite_s, making, look)
+        except Exception as failure:  # an undefined program may fail in any stage
+            made = failure
+        problem = _undefined(optimized, pdg)  # while other processes compile
+        if problem is not None:
+            written = _as_written(given, options, problem)
+            return assemble(pdg, written, options, rewrite_s, making, look)
+        if isinstance(made, Exception):
+            raise made
+        return made
 
 
 def _import_stages(options: Options) -> None:
@@ -291,16 +272,39 @@ def _notes(optimized: Optimized) -> tuple[str, ...]:
 
 
 def optimize_pdg(pdg: Pdg, rules: RuleSet | None, options: Options) -> Optimized:
-    """Rewrite a program and prove that the result is still defined everywhere it is demanded."""
+    """Rewrite a program and prove that the result is still defined everywhere it is demanded.
+
+    One that is not proved to be stays as it is written: what rules lift out of a loop is computed
+    where the loop has no steps, too.
+    """
     optimized = _chosen(pdg, rules, options)
-    _require_defined(optimized, pdg)
-    return optimized
+    problem = _undefined(optimized, pdg)
+    return optimized if problem is None else _as_written(pdg, options, problem)
 
 
-def _require_defined(optimized: Optimized, given: Pdg) -> None:
+def _undefined(optimized: Optimized, given: Pdg) -> OstinatoError | None:
+    """Where a rewritten program may be undefined."""
     from ostinato.pdg.demand.check import check
 
-    check(optimized.pdg, given.minimum_extents, is_rewritten=True)
+    try:
+        check(optimized.pdg, given.minimum_extents, is_rewritten=True)
+    except (DomainError, ShapeError) as problem:
+        return problem
+    return None
+
+
+def _as_written(pdg: Pdg, options: Options, problem: OstinatoError) -> Optimized:
+    """A program without rewriting, and why.
+
+    Errors: DomainError or ShapeError if it is not defined either.
+    """
+    from ostinato.rewrite.registry import RuleSet
+
+    found = _chosen(pdg, RuleSet(()), options)
+    if _undefined(found, pdg) is not None:
+        raise problem
+    left = f"the faster form is not proved to be defined: {problem.fact}"
+    return replace(found, report=replace(found.report, left=left))
 
 
 def rewriting(pdg: Pdg, rules: RuleSet | None, options: Options) -> Rewriting:
@@ -485,14 +489,3 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
             constants[argument] = values.reshape(shape)
     checked = options.does_check("addresses")
     return replace(planned, checked=checked, spills=options.spill), constants
-
-
-@cached
-def code_digest() -> str:
-    """A hash of the compiler itself: a changed stage finds none of its older results."""
-    total = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for part in ("provenance", "machine", "pdg", "rewrite", "codegen", "runtime", "compiler"):
-        for path in sorted((root / part).rglob("*.py")):
-            total.update(path.read_bytes())
-    return total.hexdigest()[:16]
