@@ -86,8 +86,8 @@ class Search:
         """
         out: tuple[str, ...] = ()
         trial = segments_of(dim, self.steps(dim))
-        named = (k.tensor for k in found if dim in k.dims and is_read_by_step(self.system, k))
-        parts = [tuple(named)]
+        named = [k.tensor for k in found if dim in k.dims and is_read_by_step(self.system, k)]
+        parts = [tuple(named)] if named else []
         while parts:
             part = parts.pop()
             try:
