@@ -40,6 +40,7 @@ class Tally:
     constructs: Counter[str] = field(default_factory=Counter[str])
     checks: Counter[str] = field(default_factory=Counter[str])
     unsteady: int = 0
+    unproved: int = 0
     refusals: Counter[str] = field(default_factory=Counter[str])
     symptoms: Counter[str] = field(default_factory=Counter[str])
 
@@ -50,6 +51,7 @@ class Tally:
         self.constructs.update(outcome.constructs)
         self.checks.update(outcome.checks)
         self.unsteady += outcome.unsteady
+        self.unproved += outcome.unproved
         if outcome.refused:
             self.refusals[outcome.refused] += 1
         if outcome.symptom:
@@ -74,6 +76,7 @@ class Tally:
             ("constructs used", f"{len(self.constructs)} of {known}"),
             ("least used construct", min(self.constructs.values(), default=0)),
             ("programs that enlarge rounding", self.unsteady),
+            ("programs of which no form was proved to be defined", self.unproved),
             ("failures", sum(self.symptoms.values())),
             ("different symptoms", len(self.symptoms)),
         ]

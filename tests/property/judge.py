@@ -83,6 +83,7 @@ class Bench:
         self.replay = Replay(recipe, recipe.dtypes[0] if recipe.dtypes else "float32")
         self.program = self.replay.program()
         self.unsteady = False  # some difference was rounding that the program enlarges
+        self.unproved = False  # no faster form was proved to be defined
 
     def sizes(self, extents: int) -> Mapping[str, int]:
         return EXTENTS[extents]

@@ -172,13 +172,16 @@ class QuickBench(Bench):
     def made(self) -> Compiled:
         """The compiled program, within the share of memory that the trial says."""
         options = self.compile_options()
-        if not self.trial.memory:
-            return self.program.compile(**options)
+        made = self.sparing(options) if self.trial.memory else self.program.compile(**options)
+        self.unproved = "not proved to be defined" in "".join(made.explain().notes)
+        return made
+
+    def sparing(self, options: dict[str, Any]) -> Compiled:
         given = [self.given(k) for k in self.trial.extents]
         most = {n: max(each[n] for each in given) for n in self.program.extents}
         usual = self.program.compile(**options).explain(**most).memory.predicted_peak_bytes
-        options["hints"] = most
-        return within(int(usual * self.trial.memory) + 1, self.program, **options)
+        limit = int(usual * self.trial.memory) + 1
+        return within(limit, self.program, **{**options, "hints": most})
 
     def run_loops(self, made: Emission, given: Mapping[str, Any]) -> dict[str, Array]:
         """The results of the loop IR, with the items of every phase in an order of the trial.

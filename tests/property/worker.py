@@ -44,6 +44,7 @@ class Outcome:
     kinds: tuple[str, ...]
     checks: tuple[str, ...]
     unsteady: bool = False
+    unproved: bool = False
     refused: str = ""
     symptom: str = ""
     trial: Trial | None = None
@@ -83,7 +84,7 @@ def _outcome(seed: int, trial: Trial, bench: Bench | None = None, **more: str) -
                   "second gradient of a loss")  # fmt: skip
     return Outcome(
         seed, tuple(sorted(names)), tuple(sorted(kinds)), trial.checks,
-        unsteady=bool(bench and bench.unsteady),
+        unsteady=bool(bench and bench.unsteady), unproved=bool(bench and bench.unproved),
         trial=trial, **more,
     )  # fmt: skip
 
