@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import gymnasium
@@ -14,6 +17,7 @@ import pytest
 import ostinato as ot
 from ostinato import rl
 from ostinato.pdg.errors import ArgumentError, HostError
+from ostinato.pdg.functions import Array
 from tests.cli.test_train import asked, table
 from tests.rl.toy_game import Counting
 
@@ -180,8 +184,12 @@ MORE: dict[str, Callable[[], rl.Gymnasium]] = {
     "a lander": lambda: rl.Gymnasium("LunarLander-v3"),
     "a cheetah": lambda: rl.Gymnasium("HalfCheetah-v5"),
     "EnvPool": lambda: rl.Gymnasium("CartPole-v1", mode="envpool"),
+    "EnvPool's numbers": lambda: rl.Gymnasium("FrozenLake-v1", mode="envpool"),
 }
-SEEN = {"numbers that are seen": (16,), "a lander": (8,), "a cheetah": (17,), "EnvPool": (4,)}
+SEEN = {
+    "numbers that are seen": (16,), "a lander": (8,), "a cheetah": (17,), "EnvPool": (4,),
+    "EnvPool's numbers": (16,),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MORE)
@@ -192,7 +200,7 @@ def test_other_environments_play_where_they_are_installed(name: str) -> None:
     except ArgumentError as missing:
         assert "NotInstalled" in missing.fact or "NotFound" in missing.fact, missing
         pytest.skip(missing.fact)
-    if name == "EnvPool":
+    if name.startswith("EnvPool"):
         pytest.importorskip("envpool", reason="EnvPool is not installed")
 
     played = rl.rollout(env, none(env.actions), (b, i, t))
@@ -200,6 +208,52 @@ def test_other_environments_play_where_they_are_installed(name: str) -> None:
     assert found["seen"].shape == (3, 2, 70, *SEEN[name])
     assert np.isfinite(found["seen"]).all() and found["seen"].std() > 0
     env.close()
+
+
+class Pool:
+    """Games like those of EnvPool: each shows one of some numbers, and ends with the third step."""
+
+    def __init__(self, numbers: int, games: int) -> None:
+        self.observation_space = spaces.Discrete(numbers)
+        self.steps = np.zeros(games, int)
+
+    def reset(self, which: Array | None = None) -> tuple[Array, dict[str, Array]]:
+        chosen = np.arange(len(self.steps)) if which is None else which
+        self.steps[chosen] = 0
+        return self.steps[chosen], {"env_id": chosen}
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Array]]:
+        self.steps = self.steps + 1
+        return self.steps, np.ones(len(actions)), self.steps == 3, self.steps < 0, {}
+
+    def close(self) -> None:
+        self.steps = self.steps[:0]
+
+
+def seen_in_a_pool(numbers: int, monkeypatch: pytest.MonkeyPatch) -> Array:
+    """What five steps show of two games of FrozenLake, of which EnvPool shows so many numbers."""
+
+    def make(name: str, env_type: str, num_envs: int, seed: int) -> Pool:
+        return Pool(numbers, num_envs)
+
+    pool = ModuleType("envpool")
+    pool.__spec__ = ModuleSpec("envpool", None)  # it is installed
+    pool.__dict__["make"] = make
+    monkeypatch.setitem(sys.modules, "envpool", pool)
+    with rl.Gymnasium("FrozenLake-v1", mode="envpool") as env:
+        games = rl.rollout(env, none(env.actions), (b, i, t))
+        return ot.Program(seen=games.observation).compile()(B=2, I=1, T=5)["seen"]
+
+
+def test_numbers_that_envpool_shows_are_flattened(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = seen_in_a_pool(16, monkeypatch)
+    assert seen.shape == (2, 1, 5, 16) and (seen.sum(-1) == 1.0).all()
+    assert seen.argmax(-1).tolist() == [[[0, 1, 2, 0, 1]]] * 2
+
+
+def test_games_that_envpool_shows_otherwise_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HostError, match=r"observations \(5,\), and has \(16,\) alone: EnvPool and"):
+        seen_in_a_pool(5, monkeypatch)
 
 
 def test_the_command_line_trains_keeps_weights_and_evaluates(tmp_path: Path) -> None:

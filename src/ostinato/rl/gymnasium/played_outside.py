@@ -185,7 +185,12 @@ class _Outside:
         return rows.reshape(*lead, -1)
 
     def _seen(self, seen: Array, lead: tuple[int, ...]) -> Array:
-        return np.asarray(seen, np.float32).reshape(*lead, *self._shape)
+        found, shape = np.asarray(seen, np.float32), (*lead, *self._shape)
+        if found.size != prod(shape):
+            own = found.shape[1:]
+            fact = f"`{self._name}` is played with observations {own}, and has {self._shape} alone"
+            raise ValueError(f'{fact}: EnvPool and Gymnasium differ, take mode="sync"')
+        return found.reshape(shape)
 
     def _watched(self, call: Callable[[Array], Any], given: Array) -> Any:
         """What a call returns; if it fails the games are closed, and the next run has new ones."""

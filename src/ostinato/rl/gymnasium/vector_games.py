@@ -120,16 +120,24 @@ class EnvPoolGames(Games):
         self._envs = envpool.make(
             self._name, env_type="gymnasium", num_envs=self.count, seed=seed, **self._settings
         )
-        found: Array = self._envs.reset()[0]
-        return found
+        return self._flat(self._envs.reset()[0])
+
+    def _flat(self, seen: Array) -> Array:
+        """What games see as arrays, flattened as Gymnasium does where it is none."""
+        space = self._envs.observation_space
+        if is_array(space):
+            return seen
+        flatten = package("gymnasium.spaces", "gym").flatten
+        return np.stack([flatten(space, each) for each in seen])
 
     def step(self, actions: Array) -> Array:
-        seen, reward, terminated, truncated, _ = self._envs.step(actions)
+        found, reward, terminated, truncated, _ = self._envs.step(actions)
+        seen = self._flat(found)
         fresh, ended = seen, np.flatnonzero(terminated | truncated).astype(np.int32)
         if ended.size:  # by itself a game would begin with the next step, and ignore its action
             begun, about = self._envs.reset(ended)
             fresh = seen.copy()
-            fresh[about["env_id"]] = begun
+            fresh[about["env_id"]] = self._flat(begun)
         return rows(seen, fresh, reward, terminated, truncated)
 
     def close(self) -> None:
