@@ -301,8 +301,8 @@ def _as_written(pdg: Pdg, options: Options, problem: OstinatoError) -> Optimized
     from ostinato.rewrite.registry import RuleSet
 
     found = _chosen(pdg, RuleSet(()), options)
-    if _undefined(found, pdg) is not None:
-        raise problem
+    if (again := _undefined(found, pdg)) is not None:
+        raise again
     left = f"the faster form is not proved to be defined: {problem.fact}"
     return replace(found, report=replace(found.report, left=left))
 
