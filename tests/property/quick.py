@@ -173,7 +173,9 @@ class QuickBench(Bench):
         """The compiled program, within the share of memory that the trial says."""
         options = self.compile_options()
         made = self.sparing(options) if self.trial.memory else self.program.compile(**options)
-        self.unproved = "not proved to be defined" in "".join(made.explain().notes)
+        self.unproved = "not proved to be defined" in "".join(
+            made.executable.artifact.explanation.notes
+        )
         return made
 
     def sparing(self, options: dict[str, Any]) -> Compiled:

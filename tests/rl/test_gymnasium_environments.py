@@ -252,7 +252,7 @@ def test_numbers_that_envpool_shows_are_flattened(monkeypatch: pytest.MonkeyPatc
 
 
 def test_games_that_envpool_shows_otherwise_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(HostError, match=r"observations \(5,\), and has \(16,\) alone: EnvPool and"):
+    with pytest.raises(HostError, match=r"observations \(5,\), not \(16,\) as Gymnasium says"):
         seen_in_a_pool(5, monkeypatch)
 
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 Kept = Mapping[Dim, Slot]  # the dims of which every point has a slot of its own, in order
-Pair = tuple[int, str, int, tuple[Dim, ...]]
-"""A dependence by identity, a statement, its writing clause, and the dims that are kept."""
+Pair = tuple[int, str, int, tuple[Slot, ...]]
+"""A dependence by identity, a statement, its writing clause, and what is kept."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,15 @@ class Move:
 
 @dataclass(frozen=True)
 class Write:
-    """A clause of a statement of shared memory that writes: where its condition holds."""
+    """A clause of a statement of shared memory that writes: where its condition holds.
+
+    ``kept`` are the dims of which that memory has every point.
+    """
 
     by: Statement
     clause: int
     cond: Cond
+    kept: tuple[Slot, ...] = ()
 
 
 def coalesced(
@@ -244,10 +248,10 @@ class _Coalescing:
             return False
         kept = tuple(self.kept(group).values())
         still = {(m.to, m.clause) for m in inside}
-        of = (w for n in sorted(group) for w in self.writes(n))
+        of = (replace(w, kept=kept) for n in sorted(group) for w in self.writes(n))
         writes = [w for w in of if (w.by.name, w.clause) not in still]
         reads = [d for n in sorted(group) for d in self.readers.get(n, ())]
-        return all(self.is_safe(d, w, kept) for d in reads for w in writes)
+        return all(self.is_safe(d, w) for d in reads for w in writes)
 
     def writes(self, name: str) -> list[Write]:
         """All clauses of a statement, each where its place among them lets it write."""
@@ -257,14 +261,14 @@ class _Coalescing:
             self.clauses[name] = [Write(s, k, c) for k, one in apart for c, _ in one.clauses]
         return self.clauses[name]
 
-    def is_safe(self, d: Dep, w: Write, kept: Sequence[Slot]) -> bool:
+    def is_safe(self, d: Dep, w: Write) -> bool:
         """Whether a write never comes between a value and its read."""
-        pair = (id(d), w.by.name, w.clause, tuple(slot.dim for slot in kept))
+        pair = (id(d), w.by.name, w.clause, w.kept)
         if pair not in self.asked:
-            self.asked[pair] = self.is_proved(d, w, kept)
+            self.asked[pair] = self.is_proved(d, w)
         return self.asked[pair]
 
-    def is_proved(self, d: Dep, w: Write, kept: Sequence[Slot]) -> bool:
+    def is_proved(self, d: Dep, w: Write) -> bool:
         """The same, by the order of time; alike questions are asked of isl once."""
         if not self.is_in_turn(d, w):
             return False
@@ -272,9 +276,9 @@ class _Coalescing:
         times = when[d.tensor], when[w.by.name], when[d.reader.name]
         if _is_evident(d, *times):
             return True
-        key = self.question(d, w, kept, times)
+        key = self.question(d, w, times)
         if key not in self.known:
-            found = (self.between(d, w, kept, times, turned) for turned in orders_of(times))
+            found = (self.between(d, w, times, turned) for turned in orders_of(times))
             self.known[key] = all(r.is_empty() for r in found)
         return self.known[key]
 
@@ -287,9 +291,7 @@ class _Coalescing:
             return False
         return reads_same_element(d, at_any_point=True, every_axis=d.reader.name == w.by.name)
 
-    def question(
-        self, d: Dep, w: Write, kept: Sequence[Slot], times: tuple[Moment, Moment, Moment]
-    ) -> Hashable:
+    def question(self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment]) -> Hashable:
         """Everything that the answer depends on."""
         used = {x for e in d.load.dims for x in dims_of(e)} | cond_symbols(d.cond)
         return (
@@ -301,17 +303,12 @@ class _Coalescing:
             tuple(a for a in d.reader.axes if a.index in used),
             tuple(pick.axis for pick in d.load.picks),
             (w.by.dims, w.cond),
-            tuple(kept),
+            w.kept,
             ranked([m.time for m in times]),
         )
 
     def between(
-        self,
-        d: Dep,
-        w: Write,
-        kept: Sequence[Slot],
-        times: tuple[Moment, Moment, Moment],
-        turned: bool,
+        self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment], turned: bool
     ) -> Relation:
         """Reading points, and points of the write between the value that is read and the read."""
         from ostinato.pdg import isl
@@ -321,17 +318,17 @@ class _Coalescing:
         begun = schedule_map(d.producer.dims, times[0], length, turned)
         writing = schedule_map(w.by.dims, times[1], length, turned)
         reading = schedule_map(d.consumer.dims, times[2], length, turned)
-        after = self.same_slot(d, w, kept) & begun.then(later.reverse()).then(writing.reverse())
+        after = self.same_slot(d, w) & begun.then(later.reverse()).then(writing.reverse())
         return d.relation.then(after) & reading.then(later).then(writing.reverse())
 
-    def same_slot(self, d: Dep, w: Write, kept: Sequence[Slot]) -> Relation:
+    def same_slot(self, d: Dep, w: Write) -> Relation:
         """Points of a tensor, and points of a write that share their slot."""
         from ostinato.pdg import isl
 
         dims = w.by.dims
         other = dict(zip(dims, isl.anonymous(len(dims), "other"), strict=True))
         renamed: dict[Dim, Expr] = {x: expr(y) for x, y in other.items()}
-        same = [equal(slot.dim, renamed[slot.dim]) for slot in kept]
+        same = [equal(slot.dim, renamed[slot.dim]) for slot in w.kept]
         sizes = {other[x]: substitute(d.spans[x].hi, renamed) for x in dims}
         others = tuple(other.values())
         cond = every(*same, substitute_cond(w.cond, renamed), isl.box_cond(others, sizes))

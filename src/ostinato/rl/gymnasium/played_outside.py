@@ -187,9 +187,8 @@ class _Outside:
     def _seen(self, seen: Array, lead: tuple[int, ...]) -> Array:
         found, shape = np.asarray(seen, np.float32), (*lead, *self._shape)
         if found.size != prod(shape):
-            own = found.shape[1:]
-            fact = f"`{self._name}` is played with observations {own}, and has {self._shape} alone"
-            raise ValueError(f'{fact}: EnvPool and Gymnasium differ, take mode="sync"')
+            told = f"not {self._shape} as Gymnasium says"
+            raise ValueError(f"`{self._name}` shows observations {found.shape[1:]}, {told}")
         return found.reshape(shape)
 
     def _watched(self, call: Callable[[Array], Any], given: Array) -> Any:
