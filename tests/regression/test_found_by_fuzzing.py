@@ -13,7 +13,7 @@ from ostinato.pdg.demand.check import check
 from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
 from ostinato.rewrite.optimize import optimize
-from tests.property.judge import Bench, Trial, judge
+from tests.property.judge import CHECKS, Bench, Trial, judge
 from tests.property.programs import Recipe, Step
 
 t = ot.dims("t")
@@ -25,6 +25,30 @@ FOUND = {
         LINE, (Step("overlapping", c=3), Step("gradient_of_all", a=1)), 1, 1
     ),
 }
+
+
+BOTH = (((0, 1), ()), ((0,), ()), ((0, 1), ()))
+CERTIFIED = {
+    # a loop that may end mentions its mask before what its statements read
+    "a mask amid the entries of a kernel": Recipe(
+        LINE * 2,
+        (Step("stopped", 1, 1, 0, 2, "var"), Step("shuffled", 2, 2, 0, 2)), 1, 1, ("float32",) * 2,
+    ),
+    # a law was led by tiles of a range, which are in none of the chosen terms
+    "a quotient that leaves attention": Recipe(
+        BOTH, (Step("attention_over_half_open", 2, 0, 2, 2),), 1, 2, ("float32",) * 3
+    ),
+    # products were joined at the points, of which the chosen terms have all at once
+    "products of one row": Recipe(
+        (((0,), ()), ((1,), ()), ((1,), ())),
+        (Step("shared_row", 2, 0, 1, 1),), 1, 2, ("float64",) * 3,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_its_certificate_holds_now(name: str) -> None:
+    CHECKS["certified"](Bench(Trial(CERTIFIED[name])))
 
 
 @pytest.mark.parametrize("name", FOUND)

@@ -16,7 +16,7 @@ from ostinato.certificate.order import Layout, Timeline
 from ostinato.certificate.spelled import read_record, record_data
 from ostinato.pdg.errors import ArgumentError, CertificateError, to_write
 from ostinato.pdg.functions import HALVES
-from ostinato.pdg.index import Dim
+from ostinato.pdg.index import Dim, Slice
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.text.serial import program_data, read_program
 from ostinato.pdg.text.spelling import (
@@ -34,7 +34,7 @@ from ostinato.rewrite.engine.rule import Rule, texts_of
 from ostinato.rewrite.terms.term import read_fact, read_term
 
 FORMAT = "ostinato certificate"
-VERSION = 10
+VERSION = 11
 _NAMES: tuple[str, ...] = (
     "format", "version", "compiler", "dims", "source", "prepared", "rules", "hints", "terms",
     "roots", "extracted", "schedule", "sum",
@@ -47,12 +47,16 @@ class Hints:
 
     - ``nest``: dimensions as vector axes nest, outermost first;
     - ``wanted``: dimensions that values should become axes over, by node of the source;
-    - ``free``: dimensions of which all points exist before recurrences run, by node.
+    - ``free``: dimensions of which all points exist before recurrences run, by node;
+    - ``ranges``: what rules were told of that the extracted terms do not name;
+    - ``joined``: nodes that stand one behind the other along an axis, for one product of all.
     """
 
     nest: tuple[Dim, ...]
     wanted: Mapping[int, tuple[Dim, ...]]
     free: Mapping[int, tuple[Dim, ...]]
+    ranges: tuple[Slice, ...] = ()
+    joined: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

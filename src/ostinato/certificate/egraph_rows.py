@@ -20,7 +20,7 @@ from ostinato.certificate.index_facts import Attribute, Numbers, attribute_rows,
 from ostinato.certificate.position_facts import position_rows
 from ostinato.certificate.range_facts import RANGES
 from ostinato.certificate.recurrence_facts import first_steps, free_operands, only_zeros
-from ostinato.pdg.build import affine, const, iota
+from ostinato.pdg.build import affine, concat, const, iota
 from ostinato.pdg.condition import Compare, Every
 from ostinato.pdg.constant import as_real
 from ostinato.pdg.functions import NUMBERS, POSITIONS, fold_unit
@@ -433,10 +433,14 @@ def define_twins(rows: Rows, pdg: Pdg, batched: Mapping[str, tuple[Dim, ...]]) -
 
 
 def add_hints(rows: Rows, hints: Hints, nodes: Sequence[Node], loops: Collection[Dim]) -> None:
-    """What steers the rules: which axes nest in which, and what should be vectorised.
+    """What steers the rules: how axes nest, what should be vectorised, and what there is besides.
 
     No dimension of ``loops`` becomes an axis.
     """
+    for part in hints.ranges:
+        rows.numbers.of(part)
+    for axis, places in hints.joined:
+        add_node(rows, concat([nodes[k] for k in places], -axis))
     for d in hints.nest:
         if d not in loops:
             rows.add("joint", rows.numbers.bit(d))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ostinato.certificate.document import Certificate
 from ostinato.certificate.egraph_rows import (
@@ -110,7 +111,8 @@ def _check_hints(certificate: Certificate, source: Pdg) -> None:
     hints, count = certificate.hints, len(numbered(source))
     if set(hints.nest) != set(certificate.dims) or len(hints.nest) != len(certificate.dims):
         raise Unequal("`nest` does not name every dimension once")
-    if any(k >= count for k in (*hints.wanted, *hints.free)):
+    joined = chain(*(places for _, places in hints.joined))
+    if any(k >= count for k in (*hints.wanted, *hints.free, *joined)):
         raise Unequal("a hint is about a node that the source does not have")
 
 

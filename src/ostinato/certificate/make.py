@@ -15,8 +15,8 @@ from ostinato.compiler.options import Request
 from ostinato.compiler.pipeline import optimize_pdg
 from ostinato.pdg.errors import CertificateError
 from ostinato.pdg.half_storage import encoded
-from ostinato.pdg.index import Dim
-from ostinato.pdg.node import Node, Pdg
+from ostinato.pdg.index import Dim, Slice
+from ostinato.pdg.node import Concat, Node, Pdg
 from ostinato.pdg.pass_record import ADDED
 from ostinato.pdg.text.serial import numbered
 from ostinato.rewrite.engine.egglog_session import Cell
@@ -63,8 +63,9 @@ def certificate_of(request: Request, executable: Executable) -> Certificate:
 def certify(made: Compilation) -> Certificate:
     """Return the certificate of a compilation.
 
-    It names the rules that made the chosen terms, or, if these are not enough to show that the
-    terms are equal to the source, every rule that fired.
+    It names the rules that made the chosen terms. If these are not enough to show that the terms
+    are equal to the source, it also says all that the rules were told of; then it names every rule
+    that fired.
     """
     optimized = made.optimized
     if optimized.evidence is None:
@@ -75,11 +76,14 @@ def certify(made: Compilation) -> Certificate:
     few = tuple(rule for rule in made.rules if rule.name in makers)
     fired = tuple(rule for rule in made.rules if optimized.report.rules.get(rule.name))
     found = _certificate(made, few, terms, roots, hints)
-    try:
-        check_equality(found, source)
-    except Unequal:
-        return replace(found, rules=fired)
-    return found
+    told = _told(optimized.evidence.loaded, hints, numbered(source))
+    for each in (found, replace(found, hints=told)):
+        try:
+            check_equality(each, source)
+        except Unequal:
+            continue
+        return each
+    return replace(found, rules=fired, hints=told)
 
 
 def _certificate(
@@ -178,3 +182,15 @@ def _hints(loaded: Loaded, nodes: Sequence[Node]) -> Hints:
         return {of[int(n)]: tables.dims_in(int(mask)) for n, mask in rows if int(n) in of}
 
     return Hints(nest, by_node("raw_want"), by_node("raw_free"))
+
+
+def _told(loaded: Loaded, hints: Hints, nodes: Sequence[Node]) -> Hints:
+    """Hints with the ranges and the joined operands that the rules began with."""
+    place = {node: k for k, node in enumerate(nodes)}
+    joined = tuple(
+        (-node.op.axis, tuple(place[x] for x in node.args))
+        for node in loaded.ids
+        if isinstance(node.op, Concat) and node not in place and place.keys() >= set(node.args)
+    )
+    ranges = tuple(each for each in loaded.tables.attributes if isinstance(each, Slice))
+    return replace(hints, ranges=ranges, joined=joined)

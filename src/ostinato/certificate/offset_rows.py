@@ -2,8 +2,8 @@
 
 A kernel is told the number of its first entry. The entries from there on are the tensors in memory
 that its statements mention, in the order of the schedule's text: of each statement scratch memory,
-what it reads, and itself. Masks that say which rows are over may stand between. Where one stands
-first, a loop may end early, which mentions what it fills then: the order is left to the runs.
+what it reads, and itself. Where a mask stands, a loop may end early by it, which mentions the mask
+and what it fills before its statements do: from there on the order is left to the runs.
 """
 
 from __future__ import annotations
@@ -69,9 +69,10 @@ class Table:
         places = [place for place in map(_place, kernel.body) if place is not None]
         count = 1 + max(places, default=-1)
         found = self._entries[int(first) : int(first) + count]
-        known = [name for name in found if name in wanted or name not in self._masks]
-        may_end = set(found[:1]) <= self._masks and set(known) <= set(wanted)
-        return len(found) == count and (may_end or known == list(wanted[: len(known)]))
+        known = tuple(name for name in found if name in wanted or name not in self._masks)
+        sure = next((k for k, name in enumerate(found) if name in self._masks), count)
+        is_known = found[:sure] == wanted[:sure] and set(known) <= set(wanted)
+        return len(found) == count and (is_known or known == wanted[: len(known)])
 
 
 def _place(statement: object) -> int | None:
