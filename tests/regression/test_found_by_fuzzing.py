@@ -38,17 +38,24 @@ CERTIFIED = {
     "a quotient that leaves attention": Recipe(
         BOTH, (Step("attention_over_half_open", 2, 0, 2, 2),), 1, 2, ("float32",) * 3
     ),
+    # two terms were one node: a view had the name of one of them, the certificate that of the other
+    "a name that a certificate loses": Recipe(
+        (((0, 1), (2, 3)), ((0, 1), (3,))),
+        (Step("weights_over_half_open", 1, 1, 2, 3), Step("end", 2, 1, 3, 2)), 2, 2,
+        ("float32",) * 2,
+    ),
     # products were joined at the points, of which the chosen terms have all at once
     "products of one row": Recipe(
         (((0,), ()), ((1,), ()), ((1,), ())),
         (Step("shared_row", 2, 0, 1, 1),), 1, 2, ("float64",) * 3,
     ),
 }  # fmt: skip
+WITHOUT = {"a name that a certificate loses": ("algebra",)}
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_its_certificate_holds_now(name: str) -> None:
-    CHECKS["certified"](Bench(Trial(CERTIFIED[name])))
+    CHECKS["certified"](Bench(Trial(CERTIFIED[name], without=WITHOUT.get(name, ()))))
 
 
 @pytest.mark.parametrize("name", FOUND)
