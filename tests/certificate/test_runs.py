@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -169,3 +170,22 @@ def test_where_rounding_overflows_machine_code_may_too() -> None:
     few = [replace(trial) for trial in found]
     run = made.compile().executable.run
     assert few and "equal" in check_results("it", made.pdg, few, run, Promise())
+
+
+DECIDED: dict[str, X] = {
+    "a comparison": lambda x, t: x * 1e38 * 1e4 < float("inf"),
+    "an integer": lambda x, t: ot.where(x * 1e38 * 1e4 * 0.0 == 0.0, 1, 2),
+    "NaN instead of an infinity": lambda x, t: ot.exp(ot.exp(x * 0.0 + 9)) * ot.exp(x * 0.0 - 150),
+}
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_machine_code_may_give_what_the_declared_types_give(name: str) -> None:
+    """Float64 has other infinities: a result that they decide is right as it is rounded."""
+    source = program(DECIDED[name]).pdg
+    found = tuple(trials(source))
+    run = partial(interpreted, source, exact=False)
+    assert any((run(trial.bound)["y"] != trial.expected["y"]).any() for trial in found)
+    check_results("it", source, found, run, Promise())
+    with pytest.raises(Different, match="the output `y` of it"):
+        check_results("it", source, found, lambda b: {"y": np.full_like(run(b)["y"], 7)}, Promise())

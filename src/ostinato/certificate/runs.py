@@ -310,9 +310,9 @@ class Tolerance:
     """How far a result may be from the expected one.
 
     ``relative`` is 0 where every number must be the same; what is ``free`` may be any. ``rounded``
-    is what the interpreter gives in the declared types: where that is finite and the expected
-    number is not, or the other way round, rounding decides, and nothing is asked; and results may
-    be as much further away.
+    is what the interpreter gives in the declared types, which a result may be as well: where that
+    is finite and the expected number is not, or the other way round, rounding decides, and nothing
+    is asked; and results may be as much further away.
     """
 
     relative: float
@@ -326,14 +326,21 @@ def _compare(about: str, found: Array, expected: Array, within: Tolerance) -> No
     if found.shape != expected.shape:
         raise Different(f"{about} has shape {found.shape}, not {expected.shape}")
     wrong = _wrong(found, expected, within) if _is_float(expected) else found != expected
+    if within.rounded is not None:
+        wrong &= ~_same(found, within.rounded)
     if wrong.any():
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise Different(f"{about} is {found[at]} instead of {expected[at]} at {list(at)}")
 
 
+def _same(found: Array, other: Array) -> Array:
+    """Where numbers are equal, or both are NaN."""
+    left, right = (x.astype("float64") if _is_float(x) else x for x in (found, other))
+    return np.asarray((left == right) | ((left != left) & (right != right)))
+
+
 def _wrong(found: Array, expected: Array, within: Tolerance) -> Array:
-    left, right = found.astype("float64"), expected.astype("float64")
-    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    left, right, same = found.astype("float64"), expected.astype("float64"), _same(found, expected)
     if within.zero_signs:
         same &= (np.signbit(left) == np.signbit(right)) | np.isnan(right)
     if not within.relative:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 import ostinato as ot
 from ostinato import nn
 from ostinato.codegen.loops.expression import Binary, Call, Constant, Name
-from ostinato.codegen.loops.memory import POISON, ByteRange, Memory, Poison, Trap
+from ostinato.codegen.loops.interpreter import compute
+from ostinato.codegen.loops.memory import POISON, ByteRange, Memory, Poison, Trap, unwritten
 from ostinato.codegen.loops.statements import Body, Do, For, Function, If, Nothing, Statement, While
 from tests.codegen.loops.interpreting import interpreted
 
@@ -186,11 +188,40 @@ def test_what_was_never_written_finds_a_place_only_where_every_one_may_be_read()
     memory = Memory(64, {"table": ByteRange(0, 20)})
     limited = Poison().bounded("minimum", 4).bounded("maximum", 0)
     assert memory.read("table", limited, "float32") == POISON
-    assert limited.moved("*", 1).moved("+", 0) == limited and limited.moved("*", -1) == POISON
+    assert unwritten("+", limited, 0) == limited and unwritten("*", limited, -1) == Poison(-4, 0)
     with pytest.raises(Trap, match="reads byte 20, outside of `table`"):
-        memory.read("table", limited.moved("+", 1), "float32")
+        memory.read("table", unwritten("+", limited, 1), "float32")
     with pytest.raises(Trap, match="finds a place by a value that was never written"):
         memory.read("table", Poison().bounded("minimum", 4), "float32")
+
+
+def test_arithmetic_on_what_was_never_written_gives_every_number_that_it_may_be() -> None:
+    ranges = [(least, least + more) for least in range(-5, 6) for more in range(5)]
+    for op, (a, b), (c, d) in itertools.product("+-*", ranges, ranges):
+        found = unwritten(op, Poison(a, b), Poison(c, d))
+        values = [compute(op, x, y) for x in range(a, b + 1) for y in range(c, d + 1)]
+        assert (found.least, found.most) == (min(values), max(values))
+    for op, (a, b), by in itertools.product(("//", "%"), ranges, (1, 2, 3, 7)):
+        found, values = (
+            unwritten(op, Poison(a, b), by),
+            [compute(op, x, by) for x in range(a, b + 1)],
+        )
+        assert found.least is not None and found.least <= min(values)
+        assert found.most is not None and found.most >= max(values)
+    assert POISON == unwritten("//", Poison(1, 2), 0) == unwritten("+", POISON, 1)
+    assert POISON == unwritten("%", 5, Poison(1, 2)) == unwritten("+", Poison(1, 2), 0.5)
+
+
+def test_rows_that_fill_a_tile_look_up_rows_of_other_tiles() -> None:
+    """The place of a row in memory is a quotient and a remainder of its number."""
+    b, s = ot.dims("b s")
+    x = ot.input("x", over=(b, s), shape=3)
+    y = ot.sigmoid(x * (x[b, : s + 1].sum(0) + 0.1))
+    place = ot.floor(ot.abs(y.sum()) * 5).cast("int32") % b.size
+    program = ot.Program(y=y.at(b=place) - y)
+    given: dict[str, Any] = {"x": numbers(3, 2, 3), "B": 3, "S": 2}
+    found = interpreted(program, **given)["y"]
+    np.testing.assert_allclose(found, np.asarray(program.interpret(**given)["y"]), rtol=2e-5)
 
 
 def test_rows_that_fill_a_tile_look_up_no_element_of_their_own() -> None:

@@ -32,7 +32,7 @@ from ostinato.codegen.loops.expression import (
     common,
     promoted,
 )
-from ostinato.codegen.loops.memory import POISON, Memory, Poison, Trap
+from ostinato.codegen.loops.memory import POISON, Memory, Poison, Trap, unwritten
 from ostinato.codegen.loops.numba_source import show
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import (
@@ -374,8 +374,7 @@ def _converted(x: object, dtype: str) -> Any:
 def compute(op: str, x: Any, y: Any) -> Any:
     """Arithmetic on two numbers, in the type that they have in common; integers wrap."""
     if isinstance(x, Poison) or isinstance(y, Poison):
-        one, other = (x, y) if isinstance(x, Poison) else (y, x)
-        return one.moved(op, int(other)) if is_integer(other) else POISON
+        return unwritten(op, x, y)
     if _is_place(x) and _is_place(y) and op in "+-*":
         return np.int64(_signed(_COMPUTE[op](int(x), int(y))))
     left, right = dtype_of(x), dtype_of(y)

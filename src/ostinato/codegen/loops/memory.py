@@ -48,16 +48,37 @@ class Poison:
             return Poison(None if self.least is None else min(self.least, by), min(ends[1], by))
         return Poison(max(ends[0], by), None if self.most is None else max(self.most, by))
 
-    def moved(self, op: str, by: int) -> Poison:
-        """Its sum or product with a number."""
-        if self.least is None or self.most is None or (op == "*" and by < 0):
-            return POISON
-        if op == "+":
-            return Poison(self.least + by, self.most + by)
-        return Poison(self.least * by, self.most * by) if op == "*" else POISON
-
 
 POISON = Poison()
+
+
+def unwritten(op: str, x: object, y: object) -> Poison:
+    """Arithmetic on two numbers of which one at least was never written."""
+    one, other = _ends(x), _ends(y)
+    if one is None or other is None:
+        return POISON
+    (a, b), (c, d) = one, other
+    match op:
+        case "+":
+            return Poison(a + c, b + d)
+        case "-":
+            return Poison(a - d, b - c)
+        case "*":
+            found = [p * q for p in one for q in other]
+            return Poison(min(found), max(found))
+        case "//" if c == d > 0:
+            return Poison(a // c, b // c)
+        case "%" if c == d > 0:
+            return Poison(a % c, b % c) if a // c == b // c else Poison(0, c - 1)
+        case _:
+            return POISON
+
+
+def _ends(x: object) -> tuple[int, int] | None:
+    """Between which integers a number lies, if that is known."""
+    if isinstance(x, Poison):
+        return None if x.least is None or x.most is None else (x.least, x.most)
+    return (int(x), int(x)) if isinstance(x, int | np.integer) else None
 
 
 @cache
