@@ -63,6 +63,14 @@ from ostinato.pdg.node import (
 Coordinates = tuple[int, ...]  # one per dimension of a node's domain, in its order
 Request = tuple[Node, Coordinates]
 Step = Generator[Request, Array, Array]
+Noise = Callable[[Node, Array], Array]
+
+
+def as_it_is(_: Node, value: Array) -> Array:
+    """A value without noise."""
+    return value
+
+
 Extension = Callable[[str, Coordinates, tuple[int, ...], Dtype], Array]
 
 
@@ -101,7 +109,8 @@ class Interpreter:
     """Memoised values of one program for given extents, inputs and seed.
 
     ``exact`` computes float32 values in float64. With an ``extension``, inputs and recurrences are
-    total: it gives their values outside the box, and everywhere for names that have none.
+    total: it gives their values outside the box, and everywhere for names that have none. ``noise``
+    makes of what a node gives at a point what it might be after rounding.
     """
 
     pdg: Pdg
@@ -111,6 +120,7 @@ class Interpreter:
     exact: bool = False
     extension: Extension | None = None
     hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
+    noise: Noise = as_it_is
     _memo: dict[Node, dict[Coordinates, Array]] = field(init=False)
     _histories: dict[Node, _History] = field(init=False)
     _env: Env = field(init=False)
@@ -182,7 +192,7 @@ class Interpreter:
 
     def _finish(self, key: Request, value: Array) -> Array:
         node, point = key
-        value = np.asarray(value, widened(node.dtype, self.exact))
+        value = self.noise(node, np.asarray(value, widened(node.dtype, self.exact)))
         expected = self._shapes.get(node)
         if expected is None:
             expected = self._shape(node, point)
