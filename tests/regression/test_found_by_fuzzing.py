@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ostinato as ot
+from ostinato.certificate.document import read
+from ostinato.certificate.verify import checks_of
 from ostinato.pdg.demand.check import check
 from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
@@ -173,3 +176,13 @@ def test_a_second_gradient_keeps_the_condition_under_which_its_factors_exist() -
     given = {"x": np.random.default_rng(0).normal(size=(3, 4))}
     judged, found = (run(**given)["bend"] for run in methods(program))
     assert np.allclose(found, judged) and np.any(judged[0]) and not np.any(judged[1:])
+
+
+def test_a_certificate_knows_that_nothing_is_nothing(tmp_path: Path) -> None:
+    """The terms reshape a value over no steps, which is zeros in the program."""
+    b = ot.dims("b")
+    x, u = ot.input("x", over=b, shape=(2, 3)), ot.input("u", over=b)
+    program = ot.Program(y=ot.where(b <= -1, x * 0.5 + u * 0.25, x * 3))
+    program.compile(certificate=tmp_path / "it.json")
+    checks = dict(checks_of(read(tmp_path / "it.json")))
+    assert "terms" in checks["terms"]()

@@ -16,7 +16,7 @@ from ostinato.certificate.extracted_terms import Reading, Recurrent, Term
 from ostinato.pdg import build
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.errors import OstinatoError
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, product, substitute
 from ostinato.pdg.node import (
     Affine,
     Broadcast,
@@ -262,7 +262,9 @@ class _Normal:
         return build.transpose(x, whole)
 
     def reshape(self, x: Node, shape: tuple[Expr, ...]) -> Node:
-        """One reshape of all axes."""
+        """One reshape of all axes; nothing is nothing."""
+        if expr(0) in shape and product(x.shape) == expr(0):
+            return build.nothing(shape, x.dtype)
         while isinstance(x.op, Reshape):
             x = x.args[0]
         return build.reshape(x, shape)

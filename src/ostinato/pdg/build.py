@@ -306,6 +306,11 @@ def broadcast(x: Node, shape: Shape, where: str = "") -> Node:
     return intern((Broadcast(shape), (x,), domain, (*keep, *shape), x.dtype), Origin(where))
 
 
+def nothing(shape: Shape, dtype: Dtype) -> Node:
+    """The value of a shape that has an axis of size 0."""
+    return broadcast(pad_rank(const(False if dtype == "bool" else 0, dtype), len(shape)), shape)
+
+
 def concat(args: Sequence[Node], axis: int, where: str = "") -> Node:
     """Return operands of equal rank joined along an axis."""
     if len(args) == 1:

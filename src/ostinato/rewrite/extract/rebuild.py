@@ -196,8 +196,7 @@ def reshaped(x: Node, shape: tuple[Expr, ...]) -> Node:
     Beside an axis of size 0 all others may change, in no order of whole axes: nothing is nothing.
     """
     if expr(0) in shape:
-        zero = build.const(False if x.dtype == "bool" else 0, x.dtype)
-        return build.broadcast(build.pad_rank(zero, len(shape)), shape)
+        return build.nothing(shape, x.dtype)
     while isinstance(x.op, Reshape):
         x = x.args[0]
     same = 0
