@@ -47,6 +47,14 @@ CERTIFIED = {
         (Step("weights_over_half_open", 1, 1, 2, 3), Step("end", 2, 1, 3, 2)), 2, 2,
         ("float32",) * 2,
     ),
+    # what is computed a step early, at first for nobody, read in front of a tensor
+    "a step before the first one": Recipe(
+        (((1,), (3,)),),
+        (
+            Step("sinh", dim=0, c=1), Step("everything", 1, 0, 1, 3),
+            Step("ahead_of_left", 2, 2, 1, 3),
+        ), 2, 2, ("float64",),
+    ),
     # products were joined at the points, of which the chosen terms have all at once
     "products of one row": Recipe(
         (((0,), ()), ((1,), ()), ((1,), ())),

@@ -12,13 +12,13 @@ in common: scheduling may run them as tiles of rows. A dim outside ``lanes`` run
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar, only_zeros, spelled
 from ostinato.pdg.hashed_once import Keyed, hashed_once
-from ostinato.pdg.index import Dim, Expr
+from ostinato.pdg.index import Dim, Expr, dims_of
 from ostinato.pdg.node import Dtype, Node
 
 
@@ -97,6 +97,11 @@ class Load(Keyed):
     dtype: Dtype
     clamp: Clamp = ""
     picks: tuple[Pick, ...] = ()
+
+    def moved_along(self, dim: Dim) -> Load:
+        """The load of a statement that moves: points that nobody asks for may lie outside."""
+        in_axes = any(dim in dims_of(e) for e in self.axes)
+        return replace(self, clamp="all" if in_axes or self.clamp == "all" else "dims")
 
 
 class _Read(Keyed):

@@ -161,9 +161,10 @@ class _Retiming:
         name = self.name(s.name, kind)
 
         def read(x: Load) -> Value:
+            if self.is_along(x) or any(dim in dims_of(e) for e in x.axes):
+                x = x.moved_along(dim)
             if not self.is_along(x):
                 return x
-            x = replace(x, clamp=x.clamp or "dims")  # what nobody asks for may lie outside
             return self.late_load(x) if kind == "late" else self.last_load(x, s)
 
         rewrite = Rewrite({self.dim: step}, read)

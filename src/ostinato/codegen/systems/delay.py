@@ -148,7 +148,7 @@ def _moved(reader: Statement, moved: Statement, dim: Dim, steps: int) -> Stateme
 
     def load(x: Load) -> Value:
         if x.tensor != moved.name:
-            return replace(x, clamp=x.clamp or ("dims" if is_itself else ""))
+            return x.moved_along(dim) if is_itself else x
         dims = (*x.dims[:place], x.dims[place] + steps, *x.dims[place + 1 :])
         return replace(x, dims=dims, clamp=x.clamp or "dims")
 
