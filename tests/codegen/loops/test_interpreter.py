@@ -224,6 +224,20 @@ def test_rows_that_fill_a_tile_look_up_rows_of_other_tiles() -> None:
     np.testing.assert_allclose(found, np.asarray(program.interpret(**given)["y"]), rtol=2e-5)
 
 
+def test_a_loop_in_a_loop_over_rows_ends_with_the_row_in_turn() -> None:
+    """The inner loop asked for all rows of the tile, by the name of the row in turn."""
+    s, t = ot.dims("s t")
+    x, alive = ot.input("x", over=(s, t)), ot.recurrent("alive", over=(s, t), dtype="bool")
+    alive[s, 0] = True
+    alive[s, t + 1] = alive & ~(x > 0.4)
+    kept = ot.where(alive, ot.tanh(x), 0.0)
+    program = ot.Program(y=ot.where(alive, kept[(s % 3) : s + 1 : 3].max(0), 0.0))
+    given: dict[str, Any] = {"x": numbers(5, 4), "S": 5, "T": 4}
+    expected = np.asarray(program.interpret(**given)["y"])
+    for found in (interpreted(program, **given)["y"], program.compile()(x=given["x"])["y"]):
+        np.testing.assert_allclose(found, expected, rtol=2e-5)
+
+
 def test_rows_that_fill_a_tile_look_up_no_element_of_their_own() -> None:
     b = ot.dims("b")
     place = ot.input("place", over=b, dtype="int32") + 0

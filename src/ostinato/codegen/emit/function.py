@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ostinato.codegen.emit.index_arithmetic import Names as IndexNames
 from ostinato.codegen.emit.index_arithmetic import expression
 from ostinato.codegen.emit.value import Scope, print_index
-from ostinato.codegen.ir.system import Clamp, Load, Statement
+from ostinato.codegen.ir.system import Axis, Clamp, Load, Statement
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.loops.expression import (
     ITEM_BYTES,
@@ -191,8 +191,24 @@ class Function:
     entries: int = 0  # words for calls of Python follow those of all walks
     tensors: dict[str, str] = field(default_factory=dict[str, str])  # tensor -> local name
     products: list[Definition] = field(default_factory=list[Definition])
+    around: list[Dim] = field(default_factory=list[Dim])  # of the loops that are being written
     blocks: list[dict[tuple[str, Expression], str]] = field(default_factory=lambda: [{}])
     bounds: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
+
+    @contextmanager
+    def loop(self, dim: Dim) -> Generator[None]:
+        """The body of a loop."""
+        self.around.append(dim)
+        with self.block():
+            yield
+        self.around.pop()
+
+    def rows(self, s: Statement) -> list[Axis]:
+        """The axes of a statement that no loop runs over: what remains is the row in turn."""
+        found = [axis for axis in s.result_axes if axis.index not in self.around]
+        for axis in found:
+            self.dims.setdefault(axis.index, self.names.fresh(axis.index.name))
+        return found
 
     @contextmanager
     def block(self) -> Generator[None]:

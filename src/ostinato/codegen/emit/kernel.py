@@ -123,8 +123,9 @@ def emit_kernel(
     places, entries = table.places(number), len(table.entries)
     streams = {stream: names.fresh("stream") for stream in kernel.streams}
     function = Function(
-        plan, number, places, entries, names, dims, streams=streams, along=kernel.along
-    )
+        plan, number, places, entries, names, dims, streams=streams, along=kernel.along,
+        around=[*kernel.outer],
+    )  # fmt: skip
     told = walks_of(plan)
     function.walks = tuple(s for s in told if s.kernel == number)
     function.steps = {s.number: names.fresh(f"block_{s.tensor}") for s in function.walks}
@@ -183,7 +184,7 @@ def _emit_tree(
             part = (PART, PARTS) if span is function.along else None
             head = bounds(span, reverse, function.dims, part)
             emit_alone(function, visits, out)
-            with out.loop(function.dims[span.dim], *head), function.block():
+            with out.loop(function.dims[span.dim], *head), function.loop(span.dim):
                 start = head[0] if len(head) > 1 else Constant(0)
                 emit_blocks(function, visits, start, out)
                 for place, inner in enumerate(body):
@@ -306,16 +307,15 @@ def kept(storage: Storage) -> str:
 
 
 def emit_end(end: End, loop: Loop, function: Function, out: Block) -> None:
-    """Leave the loop where the mask is false for all rows of the tile."""
+    """Leave the loop where the mask is false for all rows of the tile, or for the one in turn."""
     mask, any_ = function.statement(end.mask), function.names.fresh(f"any_{end.mask}")
-    for axis in mask.result_axes:
-        function.dims.setdefault(axis.index, function.names.fresh(axis.index.name))
-    body = Body(function, frozenset(a.index for a in mask.result_axes))
+    rows = function.rows(mask)
+    body = Body(function, frozenset(a.index for a in rows))
     found = function.load(end.mask, body.offset(_element(mask, loop, expr(loop.dim))))
     out.extend(body.hoisted)
     out.let(any_, Constant(False))
     with ExitStack() as stack:
-        for axis in mask.result_axes:
+        for axis in rows:
             size = expression(axis.size, function.dims)
             stack.enter_context(out.loop(function.dims[axis.index], size))
         out.let(any_, binary("|", any_, found))
@@ -329,9 +329,8 @@ def _fill(s: Statement, value: Scalar, loop: Loop, function: Function, out: Bloc
     """Write the steps of a tensor that are not computed, this one and later ones."""
     later, slots = Dim("later"), function.storage(s.name).slots
     name = function.dims[later] = function.names.fresh("later")
-    for axis in s.result_axes:
-        function.dims.setdefault(axis.index, function.names.fresh(axis.index.name))
-    body = Body(function, frozenset((later, *(a.index for a in s.result_axes))))
+    rows = function.rows(s)
+    body = Body(function, frozenset((later, *(a.index for a in rows))))
     offset = body.offset(_element(s, loop, expr(later)))
     many = any(slot.dim == loop.dim and slot.kind == "full" for slot in slots)
     out.extend(body.hoisted)
@@ -339,7 +338,7 @@ def _fill(s: Statement, value: Scalar, loop: Loop, function: Function, out: Bloc
         first = Name(function.dims[loop.dim])
         last = expression(loop.span.hi, function.dims) if many else binary("+", first, 1)
         stack.enter_context(out.loop(name, first, last))
-        for axis in s.result_axes:
+        for axis in rows:
             size = expression(axis.pad, function.dims)
             stack.enter_context(out.loop(function.dims[axis.index], size))
         out.add(function.store(s.name, offset, calls.literal(value, s.dtype)))
