@@ -86,6 +86,7 @@ class LocalSearch:
     _takings: dict[int, list[Taking]] = field(default_factory=dict[int, list[Taking]])  # by item
     _ways: dict[tuple[int, ...], _Ways] = field(default_factory=dict[tuple[int, ...], _Ways])
     _height: list[int] = field(default_factory=list[int])  # more than that of every operand
+    _low: list[int] = field(default_factory=list[int])  # places that may be lower than an operand
 
     def run(self, roots: Sequence[int], together: bool = True) -> bool:
         """Switch until nothing gets cheaper, or the steps are used up; returns whether any did.
@@ -110,6 +111,7 @@ class LocalSearch:
         if not self._readers:
             self._index()
         self._height = heights([self.choices.kids[o] if o >= 0 else () for o in self.best])
+        self._low.clear()
         self._changed = self._changed or [0] * (places + len(self.choices.price))
         before, changed = (self._uses, self._payers), [*self._changed]
         self._uses = [0] * places
@@ -342,7 +344,7 @@ class LocalSearch:
         self._touch(place)
         added = self._pay(option) + self._retain(kids[option])
         self.best[place] = option
-        self._lift(place)
+        self._low.append(place)
         return self._withdraw(current) + self._release(kids[current]) - added
 
     def _is_circle(self, start: int, option: int) -> bool:
@@ -350,6 +352,7 @@ class LocalSearch:
 
         What is lower than the place does not contain it.
         """
+        self._lift()
         kids, best, height = self.choices.kids, self.best, self._height
         lowest = height[start]
         stack = [kid for kid in kids[option] if height[kid] >= lowest]
@@ -363,10 +366,12 @@ class LocalSearch:
         self.steps -= len(stack)
         return False
 
-    def _lift(self, changed: int) -> None:
-        """Make a place, and what reads it, higher than all that it reads now."""
-        kids, best, height = self.choices.kids, self.best, self._height
-        stack = [changed]
+    def _lift(self) -> None:
+        """Make places that changed, and what reads them, higher than all that they read now.
+
+        Most attempts are taken back before anybody asks for a height.
+        """
+        kids, best, height, stack = self.choices.kids, self.best, self._height, self._low
         while stack:
             place = stack.pop()
             least = 1 + max([height[kid] for kid in kids[best[place]]], default=-1)
