@@ -54,7 +54,8 @@ def rule_text(rule: Rule) -> str:
     alike: list[str] = []
     seen: set[str] = set()
     left = _apart(rule.left, seen, alike)
-    when = [_apart_in(_single(fact), seen, alike) for fact in rule.when]
+    types = {x for fact in rule.when for x in _types_of(fact)}
+    when = [_apart_in(_single(fact), seen, alike, types) for fact in rule.when]
     facts = " ".join((f"(= lhs {left})", *alike, *when))
     made: dict[str, str] = {}
     right = _shared(rule.right, made)
@@ -149,9 +150,24 @@ def _fields_of(head: str) -> str:
     return "".join("T" if kind == "term" else "N" for kind in keys)
 
 
-def _apart_in(fact: Fact, seen: set[str], alike: list[str]) -> str:
-    """The same for a fact about the one inner value of a range, or what a term is along one."""
+def _types_of(fact: Fact) -> Iterator[Operand]:
+    """The types for which a fact asks for a number."""
+    relation = RELATIONS.get(fact.head)
+    pairs = zip(fact.fields, relation.columns.values(), strict=False) if relation else ()
+    yield from (field for field, kind in pairs if kind == "type")
+
+
+def _apart_in(fact: Fact, seen: set[str], alike: list[str], types: Container[Operand]) -> str:
+    """The same for a fact about the one inner value of a range, or what a term is along one.
+
+    Of the ``types`` egglog would take every term: there are two or three.
+    """
     match fact:
+        case Fact("=", (Variable() as left, Term("dtype") as right)) if left in types:
+            mine = f"{written(left)}_{len(alike)}"
+            same = [f"(= 1 (count-matches {a} {b}))" for a, b in ((left, mine), (mine, left))]
+            alike += same
+            return f"(= {mine} {written(right)})"
         case Fact("=", (left, Term(head) as right)) if head in RELATIONS and RELATIONS[head].apart:
             return f"(= {written(left)} {_apart(right, seen, alike)})"
         case _:

@@ -43,7 +43,7 @@ def rebuild(selection: Selection, graph: EGraph, loaded: Loaded) -> Rebuilt:
     builder = _Builder(graph, loaded)
     roots = [*selection.outputs, *selection.definitions.values()]
     nodes: dict[int, Node] = {}
-    known: dict[Node, Node] = {}  # terms of two classes may be one node, which has one origin
+    same: dict[Node, Node] = {}  # terms of two classes may be one node, which has one origin
     reached = selection.terms.reachable(roots)
     parts = _parts_of_joins(selection.terms, reached, roots)
     for number in reached:
@@ -51,7 +51,7 @@ def rebuild(selection: Selection, graph: EGraph, loaded: Loaded) -> Rebuilt:
         node = builder.node(term.enode, [nodes[k] for k in term.kids])
         node = node if number in parts else _whole_join(node)
         named = named_if_not(node, origins.get(term.cls, UNKNOWN))
-        nodes[number] = known.setdefault(named, named)
+        nodes[number] = same.setdefault(named, named)
     outputs = tuple(
         (name, _over(nodes[number], original))
         for number, (name, original) in zip(selection.outputs, loaded.pdg.outputs, strict=True)

@@ -67,7 +67,7 @@ def _same_at_all_points() -> Rule:
     """What does not depend on a dimension has size 1 along its axis in a product."""
     law = "sum(slice(d, x) y) = sum(x y) where x is free of d"
     vector = (axis(x, 1, k), ne(k, size(1)))
-    of_all = (axis(y, r + 1, n), eq(n, size(length(s))))
+    of_all = (axis(sl(d, s, x), r + 1, n), axis(y, r + 1, n))
     found = either("mul", z, sl(d, s, x), y)
     facts = (found, not_in(d, dom(x)), eq(r, rank(x)), eq(h, shape(x)), *vector, *of_all, *_FLOATS)
     once = mul(reshape(r, sizes(1, then=h), x), y)
