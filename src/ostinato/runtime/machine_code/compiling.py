@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, PriorityQueue
 
+from ostinato.pdg.forked import in_forked_processes
 from ostinato.runtime.machine_code import optimise
 
 TURN_S = 1e-4  # shorter ones gain nothing (measured)
@@ -45,8 +46,15 @@ class _Turns:
             if not self._asking:
                 sys.setswitchinterval(self._before)
 
+    def forget(self) -> None:
+        """In a forked process: no thread that asked for short turns exists."""
+        if self._asking:
+            sys.setswitchinterval(self._before)
+        self._asking, self._lock = 0, threading.Lock()
+
 
 turns = _Turns()
+in_forked_processes(turns.forget)
 
 
 @contextmanager
