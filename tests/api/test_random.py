@@ -173,3 +173,15 @@ def test_a_certain_outcome_is_always_drawn() -> None:
     logits = ot.one_hot(ot.index(t) % 3, 3) * 200.0
     out = ot.Program(a=ot.random.categorical(logits)).interpret(T=9)["a"]
     assert out.tolist() == [0, 1, 2] * 3
+
+
+@pytest.mark.parametrize("seed", [2**32, 5 << 32, 2**63 + 1, 2**64 - 1])
+def test_a_seed_of_64_bits_draws_what_the_definition_says_and_no_other_seed_does(seed: int) -> None:
+    over = ot.dims("a b c d")  # the last coordinate is in the key
+    program = ot.Program(u=ot.random.uniform((2,), over=over), n=ot.random.normal((3,)))
+    run, sizes = program.compile(), dict.fromkeys("ABCD", 2)
+    expected, found = program.interpret(seed=seed, **sizes), run(seed=seed, **sizes)
+    np.testing.assert_array_equal(found["u"], expected["u"])
+    np.testing.assert_allclose(found["n"], expected["n"], rtol=1e-6)
+    others = [seed >> 32, seed & 0xFFFFFFFF, (seed ^ seed >> 32) & 0xFFFFFFFF]
+    assert all(not np.array_equal(run(seed=k, **sizes)["u"], found["u"]) for k in others)
