@@ -323,6 +323,8 @@ __all__ = [
     "zeros",
 ]
 
+__version__ = "0.1.0"
+
 _LATER = ("nn", "optim", "rl")
 
 declare(__name__, __all__)
