@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import ostinato as ot
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg import node
 from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.forked import Guard
 from ostinato.rewrite.engine import egglog_session, remembered
 from ostinato.runtime.machine_code.compiling import turns
 from tests.pipeline.programs import shared_weight
@@ -87,9 +89,14 @@ def test_a_forked_process_leaves_a_stream_and_runs_the_program() -> None:
 
 
 @pytest.mark.parametrize(
-    "guard", [node._GUARD, remembered._GUARD, egglog_session._LOADING], ids=["node", "made", "load"]
+    ("module", "name"),
+    [(node, "_GUARD"), (remembered, "_GUARD"), (egglog_session, "_LOADING")],
+    ids=["nodes", "graphs", "engine"],
 )
-def test_a_lock_that_another_thread_holds_is_open_in_a_forked_process(guard: node.Guard) -> None:
+def test_a_lock_that_another_thread_holds_is_open_in_a_forked_process(
+    module: ModuleType, name: str
+) -> None:
+    guard: Guard = getattr(module, name)
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -128,9 +135,16 @@ def test_a_forked_process_writes_programs_while_another_thread_did() -> None:
 
 def test_turns_are_as_before_in_a_process_that_is_forked_while_a_program_is_compiled() -> None:
     usual = sys.getswitchinterval()
+
+    def as_before() -> bool:
+        found = sys.getswitchinterval() == usual
+        turns.shorten()
+        turns.restore()
+        return found and sys.getswitchinterval() == usual
+
     turns.shorten()
     try:
-        assert in_fork(lambda: sys.getswitchinterval() == usual and turns._lock.acquire(timeout=1))
+        assert in_fork(as_before)
     finally:
         turns.restore()
     assert sys.getswitchinterval() == usual

@@ -174,7 +174,8 @@ def _require_monoid(fold: Fold, repeated: np.ufunc) -> None:
                 (repeated(repeated(a, b), c), repeated(a, repeated(b, c))),
                 (repeated(unit, x), x),
             )
-        if not all(np.array_equal(*pair, equal_nan=x.dtype.kind == "f") for pair in pairs):
+        nan = x.dtype.kind == "f"
+        if not all(np.array_equal(left, right, equal_nan=nan) for left, right in pairs):
             fact = f"`{fold.repeats}` with the unit {fold.unit} is no fold of {dtype}"
             remedy = "It must be associative and commutative, and the unit must change nothing."
             raise ArgumentError(fact, remedy, place())

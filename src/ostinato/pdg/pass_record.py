@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -97,7 +97,7 @@ def with_added(pdg: Pdg, passes: Passes) -> Pdg:
 
 
 def _changed(name: str, change: GraphPass, pdg: Pdg) -> Pdg:
-    made: object = change(pdg)
+    made = cast(object, change(pdg))
     if not isinstance(made, Pdg):
         fact = f"the pass `{name}` returns {type(made).__name__}"
         raise OptionError(fact, "Return a graph: the one that it takes, or another one.")

@@ -113,6 +113,10 @@ def _converted(dtype: Any, x: Any) -> Any:
     return convert(np.asarray(x), dtype)[()]
 
 
+def _seed_key(seed: Any) -> int:
+    return philox.seed_key(int(seed))
+
+
 def _nothing(*_: Any) -> None:
     pass
 
@@ -137,7 +141,7 @@ PLAIN: dict[str, Meaning] = {
     "min": min,
     "max": max,
     "prefetch": _nothing,
-    "seed_key": lambda seed: philox.seed_key(int(seed)),
+    "seed_key": _seed_key,
     "philox_bits": _bits(0),
     **{f"philox_bits_{k}": _bits(k) for k in (1, 2, 3)},
 }
