@@ -207,7 +207,7 @@ def test_every_package_has_its_floor() -> None:
     folders = {path.name for path in (SOURCE / "ostinato").iterdir() if path.is_dir()}
     assert folders - {"__pycache__"} == FLOORS.keys()
     files = {path.name for path in (SOURCE / "ostinato").iterdir() if path.is_file()}
-    assert files == {"__init__.py", "py.typed"}
+    assert files == {"__init__.py", "__main__.py", "py.typed"}
 
 
 def heights() -> dict[str, int]:

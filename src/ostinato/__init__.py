@@ -144,6 +144,7 @@ from ostinato.language.functions.elementary import (
 from ostinato.language.functions.repetition import meshgrid, pad, repeat, roll, tile
 from ostinato.language.gradient import custom_gradient, grad, hvp, jvp, vjp
 from ostinato.language.host import host
+from ostinato.language.protocols import no_name
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Recurrent, RecurrentRecord, input, recurrent
 from ostinato.language.stop import alive, length, stop
@@ -323,6 +324,8 @@ __all__ = [
     "zeros",
 ]
 
+__version__ = "0.1.0"
+
 _LATER = ("nn", "optim", "rl")
 
 declare(__name__, __all__)
@@ -336,4 +339,4 @@ def __getattr__(name: str) -> object:
         from ostinato.inspection.rule_set import every
 
         return every()
-    raise AttributeError(f"module 'ostinato' has no attribute {name!r}")
+    raise no_name(name)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import ostinato as ot
+from ostinato.language.array.dtypes import DtypeName
 from ostinato.language.gradient import Gradients
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import GradientError, ShapeError
@@ -234,3 +235,17 @@ def test_a_tensor_whose_equations_come_later_can_be_held() -> None:
     program, given = ot.Program(weight=weight), {"x": [1.0, -2.0, 0.5], "I": 4, "K": 3}
     expected = program.interpret(**given)["weight"]
     np.testing.assert_allclose(program.compile()(**given)["weight"], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("product", [ot.jvp, ot.vjp])
+@pytest.mark.parametrize("dtype", ["int32", "bool"])
+def test_products_of_what_is_no_float_are_refused(
+    product: Callable[..., Tensor], dtype: DtypeName
+) -> None:
+    """Of `jvp` the text was about `probe`, which no user has; `vjp` gave zeros."""
+    x = ot.input("x", shape=(3,))
+    count = (x > 0).cast(dtype).named("count")
+    with pytest.raises(GradientError) as refused:
+        product(count, x, [1.0, 1.0, 1.0])
+    assert f"the derivative of `count`, which is {dtype}" in str(refused.value)
+    assert "Only floats have derivatives" in str(refused.value)

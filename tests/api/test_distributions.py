@@ -85,6 +85,22 @@ def test_tiny_concentrations_stay_finite() -> None:
     np.testing.assert_allclose(p.sum(-1), 1.0, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("alpha", [1e-3, 0.01, 0.5, 2.0, 1e6])
+def test_draws_lie_inside_of_their_range(dtype: str, alpha: float) -> None:
+    """Half of the draws of beta with 0.01 were 0 or 1, where its density has no logarithm."""
+    both = ot.full((2000,), alpha, dtype)
+    gamma, part = ot.random.gamma(both, 0.5), ot.random.beta(both, alpha)
+    shares = ot.random.dirichlet(both.reshape(500, 4))
+    program = ot.Program(gamma=gamma, part=part, shares=shares)
+    for f in (program.interpret, program.compile()):
+        found = f()
+        assert (found["gamma"] > 0).all() and np.isfinite(found["gamma"]).all()
+        assert (found["part"] > 0).all() and (found["part"] < 1).all()
+        assert (found["shares"] > 0).all()
+        np.testing.assert_allclose(found["shares"].sum(-1), 1.0, rtol=1e-5)
+
+
 def test_integers_are_even_and_inside() -> None:
     counts = np.bincount(draws(ot.random.integers(-2, 4, 6000)) + 2, minlength=6)
     assert counts.size == 6 and np.abs(counts - 1000).max() < 110

@@ -12,6 +12,7 @@ import pytest
 import ostinato as ot
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.functions import FUNCTIONS
+from ostinato.pdg.node import Pdg
 
 t = ot.dims("t")
 
@@ -157,6 +158,30 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "`bitand` with the unit 0 is no fold of int32",
     ),
     "order matters": (lambda: ot.extend.fold("f", "pow", unit=1), "a fold repeats `pow`"),
+    "a unit inside of the range": (
+        lambda: ot.extend.fold("f", "maximum", unit=-100, accepts=["int32"]),
+        "`maximum` with the unit -100 is no fold of int32",
+    ),
+    "a unit above an infinity": (
+        lambda: ot.extend.fold("f", "maximum", unit=-(2**31), accepts=["float32"]),
+        "`maximum` with the unit -2147483648 is no fold of float32",
+    ),
+    "a fold of no type": (lambda: ot.extend.fold("f", "add", unit=0, accepts=[]), "no types"),
+    "an operator of no type": (lambda: ot.extend.operator(_halved, accepts=()), "no types"),
+    "a name with a blank": (lambda: ot.extend.fold("a b", "add", unit=0), "is called `a b`"),
+    "an operator of other types": (
+        lambda: ot.extend.operator(_lowest),
+        "`_lowest` of float32: `&` of `0` (float32) and 1 (int32)\n"
+        '  Name the types that it takes: operator(_lowest, accepts=["int32"]), say.',
+    ),
+    "a pass that returns nothing": (
+        lambda: ot.extend.graph_pass(_nothing, "mine/none", "Nothing.", [_program()]),
+        "the pass `mine/none` returns NoneType",
+    ),
+    "a pass that is tried on nothing": (
+        lambda: ot.extend.graph_pass(lambda pdg: pdg, "mine/same", "Nothing.", []),
+        "the pass `mine/same` is tried on no program",
+    ),
     "a fold of ours": (
         lambda: ot.extend.fold("sum", "mul", unit=1),
         "`sum` is a fold already",
@@ -180,6 +205,18 @@ def _reads(x: ot.Tensor) -> ot.Tensor:
     return x * ot.input("weight")
 
 
+def _lowest(x: ot.Tensor) -> ot.Tensor:
+    return x & 1
+
+
+def _nothing(pdg: Pdg) -> Pdg:
+    return cast(Pdg, None)
+
+
+def _program() -> ot.Program:
+    return ot.Program(y=ot.input("x", over=t) * 2.0)
+
+
 def _first(x: ot.Tensor, y: ot.Tensor) -> ot.Tensor:
     return x + 1
 
@@ -201,7 +238,7 @@ def tanh(x: ot.Tensor) -> ot.Tensor:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_operator_or_fold_is_refused(case: str) -> None:
+def test_what_is_no_operator_fold_or_pass_is_refused(case: str) -> None:
     make, fact = REFUSED[case]
     with pytest.raises(ot.OstinatoError) as refused:
         make()

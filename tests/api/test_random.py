@@ -173,3 +173,45 @@ def test_a_certain_outcome_is_always_drawn() -> None:
     logits = ot.one_hot(ot.index(t) % 3, 3) * 200.0
     out = ot.Program(a=ot.random.categorical(logits)).interpret(T=9)["a"]
     assert out.tolist() == [0, 1, 2] * 3
+
+
+@pytest.mark.parametrize("seed", [2**32, 5 << 32, 2**63 + 1, 2**64 - 1])
+def test_a_seed_of_64_bits_draws_what_the_definition_says_and_no_other_seed_does(seed: int) -> None:
+    over = ot.dims("a b c d")  # the last coordinate is in the key
+    program = ot.Program(u=ot.random.uniform((2,), over=over), n=ot.random.normal((3,)))
+    run, sizes = program.compile(), dict.fromkeys("ABCD", 2)
+    expected, found = program.interpret(seed=seed, **sizes), run(seed=seed, **sizes)
+    np.testing.assert_array_equal(found["u"], expected["u"])
+    np.testing.assert_allclose(found["n"], expected["n"], rtol=1e-6)
+    others = [seed >> 32, seed & 0xFFFFFFFF, (seed ^ seed >> 32) & 0xFFFFFFFF]
+    assert all(not np.array_equal(run(seed=k, **sizes)["u"], found["u"]) for k in others)
+
+
+LARGEST = (16390493, 28454778, 34531142)  # seeds whose first draw is 1 - 2**-24
+
+
+@pytest.mark.parametrize(("places", "possible"), [(2, 1), (4, 3), (8, 7), (32, 20), (200, 120)])
+def test_what_has_no_probability_is_never_drawn(places: int, possible: int) -> None:
+    """Probabilities add up to 1 but for rounding, and the largest draw lay behind their sum."""
+    logits = ot.input("logits", (places,))
+    program = ot.Program(y=ot.random.categorical(logits))
+    runs = program.interpret, program.compile(), program.compile(exact=True)
+    rows = np.random.default_rng(0).normal(0.0, 2.0, (12, places)).astype(np.float32)
+    rows[:, possible:] = -np.inf
+    drawn = [f(logits=row, seed=seed)["y"] for f in runs for row in rows for seed in LARGEST]
+    assert max(drawn) == possible - 1
+
+
+def test_a_draw_from_ragged_steps_is_one_of_them() -> None:
+    b, t = ot.dims("b t")
+    x = ot.input("x", over=(b, t))
+    ot.stop(t, when=x > 9.0)
+    program = ot.Program(y=ot.random.categorical(x[b, :]), length=ot.length(t))
+    rows = np.random.default_rng(0).normal(0.0, 2.0, (12, 9)).astype(np.float32)
+    rows[np.arange(12), 2 + np.arange(12) % 5] = 9.5
+    for f in (program.interpret, program.compile()):
+        for seed in LARGEST:
+            found = [f(x=row[None], seed=seed) for row in rows]
+            assert all(each["y"] < each["length"] for each in found)
+    drawn = program.compile()(x=np.repeat(rows[:1], 400, 0))["y"]
+    assert drawn.max() == 2

@@ -4,9 +4,12 @@ import csv
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import ostinato as ot
 
 pytestmark = pytest.mark.xdist_group("end to end")  # one process runs the fixture
 ROOT = Path(__file__).parents[2]
@@ -123,3 +126,15 @@ def test_the_trace_nests_on_every_track(profiled: tuple[Path, str]) -> None:
 
 def test_the_bars_are_a_picture(profiled: tuple[Path, str]) -> None:
     assert (profiled[0] / "profile.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    "start", [["-m", "ostinato"], ["-c", "from ostinato.cli import main; main()"]]
+)
+def test_the_command_tells_its_version_however_it_is_started(start: list[str]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    env = {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
+    command = [sys.executable, *start, "--version"]
+    told = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert told.stdout == f"ostinato {project['version']}\n"
+    assert ot.__version__ == project["version"]

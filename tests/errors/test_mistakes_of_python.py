@@ -23,6 +23,27 @@ y = ot.input("y", (3,), over=t)
 
 
 MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
+    "a function that is misspelt": (
+        lambda: ot.softmx(x),
+        errors.MissingError,
+        "`ostinato` has no `softmx`\n"
+        "  Did you mean `softmax`? docs/language.md lists all functions.",
+    ),
+    "a function of another library": (
+        lambda: ot.vmap(x),
+        errors.MissingError,
+        "`ostinato` has no `vmap`\n  Write the equations over one dimension more: ot.dims.",
+    ),
+    "a fold as a function": (
+        lambda: ot.sum(x),
+        errors.MissingError,
+        "`ostinato` has no `sum`\n  Write x.sum(axis).",
+    ),
+    "a type as a name": (
+        lambda: ot.zeros(3, ot.int32),
+        errors.MissingError,
+        '`ostinato` has no `int32`\n  Give types as texts: dtype="float32".',
+    ),
     "a tensor decides an if": (
         lambda: 1 if x > 0 else 2,
         errors.TruthError,

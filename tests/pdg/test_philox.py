@@ -36,10 +36,25 @@ def test_one_counter_equals_its_row_of_many() -> None:
     np.testing.assert_array_equal(philox.philox4x32(counters[7], key), many[7])
 
 
-def test_the_seed_is_folded_to_one_word_and_may_be_negative() -> None:
+def test_a_seed_of_one_word_is_the_first_word_of_the_key() -> None:
     assert philox.draw_key(7, 3).tolist() == [7, 3]
-    assert philox.draw_key(7 + (5 << 32), 3).tolist() == [7 ^ 5, 3]
-    assert philox.draw_key(-1, 0).tolist() == [0, 0]
+    assert philox.draw_key(2**32 - 1, 0).tolist() == [2**32 - 1, 0]
+
+
+def test_a_longer_seed_is_mixed_and_a_negative_one_is_that_of_its_64_bits() -> None:
+    low, high = philox.philox4x32(np.array([7, 5, 0, 0], np.uint32), np.zeros(2, np.uint32))[:2]
+    assert philox.draw_key(7 + (5 << 32), 3).tolist() == [low, high ^ 3]
+    assert philox.draw_key(-1, 3).tolist() == philox.draw_key(2**64 - 1, 3).tolist()
+
+
+def test_seeds_whose_words_are_equal_or_exchanged_give_other_draws() -> None:
+    """Both words were joined by xor: 2**64 - 1 drew what 0 did, and 2**32 what 1 did."""
+    seeds = [0, 1, 5, 2**32, 5 << 32, 2**32 + 1, 2**63, 2**64 - 1, 0x1234567812345678]
+    seeds += [k * (2**32 + 1) for k in range(2, 200)] + [k << 32 for k in range(6, 200)]
+    first = {tuple(philox.draw_bits(seed, 0, (), (4,)).tolist()) for seed in seeds}
+    assert len(first) == len(seeds)
+    calls = {tuple(philox.draw_key(seed, call).tolist()) for seed in seeds for call in range(9)}
+    assert len(calls) == 9 * len(seeds)
 
 
 def test_coordinates_fill_the_counter_and_then_the_key() -> None:

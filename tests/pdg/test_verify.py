@@ -6,9 +6,10 @@ import pytest
 
 from ostinato.pdg import build
 from ostinato.pdg.condition import ALWAYS, at_least
+from ostinato.pdg.errors import OstinatoError
 from ostinato.pdg.index import Slice, expr
 from ostinato.pdg.invariants import verify
-from ostinato.pdg.node import Equation, Node, Random, intern
+from ostinato.pdg.node import Concat, Equation, Node, Random, intern
 from tests.pdg.programs import B, T, add, mul, n, program, running_sum, scalar, series, t, window
 
 
@@ -64,3 +65,18 @@ def test_two_outputs_of_one_name_are_refused() -> None:
     graph = program(y=series())
     with pytest.raises(AssertionError, match="stands twice"):
         verify(replace(graph, outputs=graph.outputs * 2))
+
+
+def test_an_operator_with_an_operand_too_many_or_too_few_is_refused() -> None:
+    """Reshapes and transposes looked at the first operand only, also of a certificate's."""
+    good = program(running_sum()[1], s=running_sum()[0], **everything())
+    kinds = set[str]()
+    for node in good.nodes():
+        kinds.add(type(node.op).__name__)
+        for args in ((*node.args, series()), node.args[:-1]):
+            is_free = isinstance(node.op, Concat) or args == node.args
+            if not is_free:
+                wrong = intern((node.op, args, node.domain, node.shape, node.dtype))
+                with pytest.raises((AssertionError, OstinatoError, IndexError)):
+                    verify(program(running_sum()[1], y=wrong))
+    assert {"Reshape", "Transpose", "Read", "Gather", "Case", "Affine"} <= kinds

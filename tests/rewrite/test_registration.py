@@ -190,6 +190,39 @@ def test_a_rule_that_cannot_run_is_shown(changes: dict[str, Any], text: str) -> 
     assert said.endswith("Compare with `ostinato rules show` of a similar rule.")
 
 
+@pytest.mark.parametrize(
+    ("right", "text"),
+    [
+        (map2("max", X, Y), '`map2` in the right side, `map2("max", x, y)`, has no `max`'),
+        (map2("neg", X, Y), '`map2` in the right side, `map2("neg", x, y)`, has no `neg`'),
+        (add(map1("squar", X), Y), '`map1` in the right side, `add(map1("squar", x), y)`'),
+        (red("average", 1, X), '`red` in the right side, `red("average", 1, x)`'),
+        (terms.along1("sort", 1, 2, X), '`along1` in the right side, `along1("sort", 1, 2, x)`'),
+    ],
+)
+def test_a_function_that_no_program_has_is_named(right: terms.Term, text: str) -> None:
+    """Such a function was computed as anything: the rule was called wrong, with an example."""
+    rule = ot.Rule("mine/double", "l", "", mul(X, Y), right)
+    said = refusal(OptionError, lambda: ot.rules.add(rule))
+    assert text in said and " is not well formed: " in said
+    assert "Compare with" not in said and "It takes: " in said
+
+
+@pytest.mark.parametrize("exact", ["reassociates", "distributes", "skips zeros"])
+def test_a_product_that_the_left_side_has_not_may_not_overflow(exact: Any) -> None:
+    """It was accepted: large numbers were tried for laws of every bit only."""
+    rule = ot.Rule("mine/root", "l", "", map1("abs", X), map1("sqrt", mul(X, X)), exact=exact)
+    said = refusal(OptionError, lambda: ot.rules.add(rule))
+    assert "`mine/root` is wrong: differs at" in said and "1e+200 and inf" in said
+    assert ot.rules.add(replace(rule, left=rule.right, right=rule.left))["mine/root"].is_proved
+
+
+def test_a_function_that_is_misspelt_is_guessed() -> None:
+    rule = ot.Rule("mine/twice", "l", "", map1("expp", X), map1("exp", X))
+    said = refusal(OptionError, lambda: ot.rules.add(rule))
+    assert "Did you mean `exp`? It takes: `abs`, " in said
+
+
 MADE: dict[str, tuple[Callable[[], object], str]] = {
     "a name": (
         lambda: getattr(terms, MISSPELT),

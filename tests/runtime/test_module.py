@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from ostinato.runtime.machine_code.source_module import (
 from tests.codegen.loops.reading import module
 
 HEAD = "from ostinato.codegen.cpu.prelude import carray, driver, invoke, kernel\n"
+EMPTY = 'define void @"ostinato.entry"() { ret void }'
 KERNEL = """
 
 @kernel(1)
@@ -114,22 +116,20 @@ def test_kernels_compiled_by_other_processes_are_linked(
 
 
 def test_the_work_of_a_process_that_dies_is_done_here() -> None:
-    text = 'define void @"ostinato.entry"() { ret void }'
     with Team(2) as team:
         team.workers[0].process.kill()
-        team.put("a", text)
-        team.put("b", text)
+        team.put("a", EMPTY)
+        team.put("b", EMPTY)
         assert team.finish().keys() == {"a", "b"}
 
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_threads_take_turns_as_before_when_teams_are_done(cores: int) -> None:
     before = sys.getswitchinterval()
-    text = 'define void @"ostinato.entry"() { ret void }'
     with Team(cores) as team, Team(cores) as left:
         for key in "abc":
-            team.put(key, text)
-            left.put(key, text)
+            team.put(key, EMPTY)
+            left.put(key, EMPTY)
         team.finish()
     assert sys.getswitchinterval() == before
 
@@ -231,3 +231,23 @@ def test_an_evicted_product_is_compiled_again(tmp_path: Path, compiled: list[str
     objects.path_of(gone).unlink()
     load_module(kept(tmp_path / "a"))
     assert len(compiled) == 4
+
+
+def test_an_interrupt_between_threads_that_begin_is_the_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The threads that had not begun were waited for: Ctrl-C ended in a RuntimeError."""
+    start, before = threading.Thread.start, sys.getswitchinterval()
+    begun = list[threading.Thread]()
+
+    def interrupted(thread: threading.Thread) -> None:
+        if begun:
+            raise KeyboardInterrupt
+        begun.append(thread)
+        start(thread)
+
+    with pytest.raises(KeyboardInterrupt), Team(3) as team:
+        monkeypatch.setattr(threading.Thread, "start", interrupted)
+        team.put("one", EMPTY)
+    monkeypatch.undo()
+    assert not begun[0].is_alive() and sys.getswitchinterval() == before

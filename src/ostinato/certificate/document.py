@@ -188,7 +188,10 @@ def read(path: Path) -> Certificate:
 
     Errors: CertificateError if it is no certificate, of another version, or damaged.
     """
-    return from_data(_loaded(path))
+    try:
+        return _from_data(_loaded(path))
+    except (Unreadable, RecursionError) as problem:
+        raise _refused(f"`{path}`", problem) from None
 
 
 def _loaded(path: Path) -> Plain:
@@ -197,10 +200,8 @@ def _loaded(path: Path) -> Plain:
     except OSError as problem:
         fact = f"the certificate `{path}` cannot be read: {problem.strerror}"
         raise CertificateError(fact, "Give the path of a certificate file.") from None
-    except (ValueError, RecursionError) as problem:
-        raise _refused(f"it is no JSON ({problem})") from None
-    except Unreadable as problem:
-        raise _refused(str(problem)) from None
+    except ValueError as problem:
+        raise Unreadable(f"it is no JSON ({problem})") from None
     return found
 
 
@@ -211,9 +212,9 @@ def _once(pairs: list[tuple[str, Plain]]) -> dict[str, Plain]:
     return found
 
 
-def _refused(fact: str) -> CertificateError:
+def _refused(what: str, problem: Exception) -> CertificateError:
     remedy = "Write it again with `program.compile(certificate=path)`."
-    return CertificateError(f"this is no intact certificate: {fact}", remedy)
+    return CertificateError(f"{what} is no intact certificate: {problem}", remedy)
 
 
 def from_data(data: Plain) -> Certificate:
@@ -224,7 +225,7 @@ def from_data(data: Plain) -> Certificate:
     try:
         return _from_data(data)
     except (Unreadable, RecursionError) as problem:
-        raise _refused(str(problem)) from None
+        raise _refused("this", problem) from None
 
 
 def _from_data(data: Plain) -> Certificate:

@@ -54,7 +54,7 @@ GIVEN = {
 OWN = ("local", "key", "phase", "item", "items", "ended")
 BEGIN = (
     Let(("local",), binary("*", "tid", "stride")),
-    Let(("key",), call("fold_seed", "seed")),
+    Let(("key",), call("seed_key", "seed")),
     Let(("phase",), Constant(0)),
     Do(call("enter", "bar", "tid", "nt")),
     Do(call("__steps")),

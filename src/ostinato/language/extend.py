@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from ostinato.language.array import reduction
 from ostinato.language.surface import declare
 from ostinato.language.tensor import Tensor, apply, elementwise
-from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.pdg.errors import ArgumentError, DtypeError, OptionError
 from ostinato.pdg.expansion import expanding, operands, spelled_out
 from ostinato.pdg.functions import FLOATS, FOLDS, FUNCTIONS, Fold, add_fold
 from ostinato.pdg.node import Broadcast, Const, Dtype, Input, Map, Node, Pdg, Reshape, postorder
@@ -54,6 +55,7 @@ def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
         raise ArgumentError(
             f"the code of an operator is {name}, of {arity} operands", remedy, place()
         )
+    _require_types(name, accepts)
     codes: dict[Dtype, Node] = {dtype: _code(code, dtype, arity) for dtype in accepts}
     known = FUNCTIONS.get(name)
     if known is not None and known.code != codes:
@@ -74,9 +76,19 @@ def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
     return applied
 
 
+def _require_types(name: str, accepts: Sequence[Dtype]) -> None:
+    if not accepts:
+        raise ArgumentError(f"`{name}` accepts no types", "Name at least one.", place())
+
+
 def _code(code: Operator, dtype: Dtype, arity: int) -> Node:
     """The graph of an operator over operands without axes; those with an axis give the same."""
-    single, several = (_traced(code, operands(dtype, arity, shape)) for shape in ((), (2,)))
+    try:
+        single, several = (_traced(code, operands(dtype, arity, shape)) for shape in ((), (2,)))
+    except DtypeError as problem:
+        name = code.__name__
+        remedy = f'Name the types that it takes: operator({name}, accepts=["int32"]), say.'
+        raise ArgumentError(f"`{name}` of {dtype}: {problem.fact}", remedy, place()) from None
     if _elements(single) != _elements(several):
         fact = f"`{code.__name__}` depends on the shape of its operands"
         raise ArgumentError(fact, "Compute each element from the operands' alone.", place())
@@ -114,8 +126,9 @@ def fold(name: str, repeats: str, unit: bool | int, accepts: Sequence[Dtype] = F
     """Return a fold that repeats an elementwise function of two operands, from ``unit`` on.
 
     The function must be associative and commutative on the values of each type out of ``accepts``,
-    with ``unit`` as its neutral element, exactly: this is tried on some values. The fold takes a
-    tensor and an axis (default: all axes).
+    with ``unit`` as its neutral element, exactly but for the rounding of sums and products of
+    floats: this is tried on some values, infinities and the ends of integers among them. The fold
+    takes a tensor and an axis (default: all axes).
     Errors: ArgumentError if the function is unknown or is no such function, or the name is taken.
 
     >>> import ostinato as ot
@@ -130,6 +143,10 @@ def fold(name: str, repeats: str, unit: bool | int, accepts: Sequence[Dtype] = F
         known = [f.name for f in FUNCTIONS.values() if isinstance(f.numpy, np.ufunc) and f.commutes]
         fact = f"a fold repeats `{repeats}`"
         raise ArgumentError(fact, f"Name one out of {', '.join(known)}.", place())
+    if not name.isidentifier():
+        fact = f"a fold is called `{name}`"
+        raise ArgumentError(fact, "Choose a name that Python could give.", place())
+    _require_types(name, accepts)
     rounds = any(f.rounds for f in FOLDS.values() if f.repeats == repeats)
     new = Fold(name, tuple(accepts), unit, repeats, rounds=rounds)
     if FOLDS.get(name, new) != new or name in FUNCTIONS:
@@ -147,23 +164,33 @@ def fold(name: str, repeats: str, unit: bool | int, accepts: Sequence[Dtype] = F
 def _require_monoid(fold: Fold, repeated: np.ufunc) -> None:
     """Try on some values that a function is a commutative monoid with the unit of a fold."""
     for dtype in fold.accepts:
-        kind = np.dtype(dtype).kind
-        some = [False, True] if kind == "b" else [0, 1, 2, 3, 5, 12, 100]
-        signed = [*some, *(-x for x in some)] if kind in "if" else some
-        x = np.array(signed).astype(dtype)
+        x = _values(dtype)
         a, b, c = np.meshgrid(x, x, x)
         unit = np.asarray(fold.unit).astype(dtype)
         with np.errstate(all="ignore"):
-            same = (
-                unit == fold.unit
-                and np.array_equal(repeated(a, b), repeated(b, a))
-                and np.array_equal(repeated(repeated(a, b), c), repeated(a, repeated(b, c)))
-                and np.array_equal(repeated(unit, x), x)
+            pairs = (
+                (unit, np.asarray(fold.unit)),
+                (repeated(a, b), repeated(b, a)),
+                (repeated(repeated(a, b), c), repeated(a, repeated(b, c))),
+                (repeated(unit, x), x),
             )
-        if not same:
+        nan = x.dtype.kind == "f"
+        if not all(np.array_equal(left, right, equal_nan=nan) for left, right in pairs):
             fact = f"`{fold.repeats}` with the unit {fold.unit} is no fold of {dtype}"
             remedy = "It must be associative and commutative, and the unit must change nothing."
             raise ArgumentError(fact, remedy, place())
+
+
+def _values(dtype: Dtype) -> npt.NDArray[np.generic]:
+    """Values of a type: those whose sums and products are exact, and its ends."""
+    kind = np.dtype(dtype).kind
+    some: list[float] = [False, True] if kind == "b" else [0, 1, 2, 3, 5, 12, 100]
+    if kind in "if":
+        some += [-x for x in some]
+    ends = [np.inf, -np.inf, np.nan] if kind == "f" else []
+    if kind in "iu":
+        ends = [np.iinfo(dtype).min, np.iinfo(dtype).max]
+    return np.array([np.asarray(x).astype(dtype) for x in (*some, *ends)])
 
 
 def graph_pass(change: GraphPass, name: str, about: str, tried_on: Sequence[HasGraph]) -> None:
@@ -187,7 +214,10 @@ def graph_pass(change: GraphPass, name: str, about: str, tried_on: Sequence[HasG
         raise OptionError(fact, "Call it family/pass, such as mine/doubled.", place())
     what = f"{change.__module__}.{change.__qualname__}"
     record = Pass(name, what, about, "a program as it is written", "the same values")
-    add(record, change, [program.pdg for program in tried_on])
+    try:
+        add(record, change, [program.pdg for program in tried_on])
+    except OptionError as error:
+        raise error.at(place()) from None
 
 
 declare(__name__)

@@ -130,6 +130,7 @@ def vjp(y: Tensor, x: Tensor, v: object) -> Tensor:
     As in `grad`, it is taken at one point of the dimensions of ``y``.
 
     Shapes: ``v`` has the shape of ``y``, the result that of ``x``.
+    Errors: GradientError if ``y`` or ``x`` is no float, ShapeError if ``v`` does not fit.
 
     >>> import ostinato as ot
     >>> x = ot.input("x", shape=(2,))
@@ -137,6 +138,7 @@ def vjp(y: Tensor, x: Tensor, v: object) -> Tensor:
     >>> ot.Program(g=ot.vjp(y, x, [1.0, 10.0])).interpret(x=[2.0, 3.0])["g"].tolist()
     [13.0, 12.0]
     """
+    _require_float(y)
     vector = stop_gradient(met(y, v)[1])
     return grad(_paired(y, vector, "y", place(), y.node.domain + vector.node.domain), x)
 
@@ -161,6 +163,7 @@ def jvp(y: Tensor, x: Tensor, v: object) -> Tensor:
     [0.0, 1.0, 4.0, 12.0]
     """
     where = place()
+    _require_float(y)
     probe = recurrent("probe", y.shape, y.dtype, [Dimension(d) for d in y.node.domain])
     probe[True] = 0.0
     reverse, vector = grad(_paired(y, probe, "y", where, ()), x), stop_gradient(met(x, v)[1])
@@ -184,6 +187,18 @@ def hvp(loss: Tensor, x: Tensor, v: object) -> Tensor:
     vector = stop_gradient(met(x, v)[1])
     held = (*loss.node.domain, *_further(vector, x))
     return grad(_paired(grad(loss, x), vector, "x", place(), held), x)
+
+
+def _require_float(y: Tensor) -> None:
+    """Refuse to differentiate what is no float.
+
+    Errors: GradientError.
+    """
+    if not has_derivative(y.dtype):
+        fact = f"the derivative of {called(y.node)}, which is {y.dtype}"
+        raise GradientError(
+            fact, 'Only floats have derivatives: write `.cast("float32")`.', place()
+        )
 
 
 def _at(x: Tensor, steps: Mapping[Dim, Dim]) -> Tensor:

@@ -40,6 +40,38 @@ ELSEWHERE = {
 }
 
 
+# What other libraries write as a function, and a program says in another way.
+UNWRITTEN = {
+    **dict.fromkeys(("scan", "while", "while_loop", "fori_loop"), "Define an ot.recurrent tensor."),
+    **dict.fromkeys(("vmap", "pmap"), "Write the equations over one dimension more: ot.dims."),
+    **dict.fromkeys(("jit", "compile"), "Write ot.Program(y=y).compile()."),
+    **dict.fromkeys(("cond", "switch", "select"), "Use ot.where."),
+    **dict.fromkeys(("array", "asarray", "tensor", "as_tensor"), "Use ot.constant(values)."),
+    **dict.fromkeys(("concat", "cat", "hstack", "vstack"), "Use ot.concatenate(tensors, axis)."),
+    **dict.fromkeys(("value_and_grad", "backward", "gradient"), "Write ot.grad(loss, w)."),
+    **dict.fromkeys(
+        ("int32", "int64", "float32", "float64", "bfloat16"),
+        'Give types as texts: dtype="float32".',
+    ),
+    **dict.fromkeys(("scatter", "segment_sum", "bincount"), "Use ot.scatter_add(x, index, size)."),
+    "gather": "Use ot.take, or ot.take_along_axis.",
+}
+FOLDS = ("sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin")
+
+
+def no_name(name: str) -> AttributeError:
+    """The error about a name that the package has not, with the one that is meant."""
+    import ostinato
+
+    if name.startswith("_"):
+        return AttributeError(f"module 'ostinato' has no attribute {name!r}")
+    remedy = f"{guess(name, ostinato.__all__)}docs/language.md lists all functions."
+    if name in FOLDS:
+        remedy = f"Write x.{name}(axis)."
+    fact = f"`ostinato` has no `{name}`"
+    return MissingError(fact, UNWRITTEN.get(name, remedy), place())
+
+
 # The operators that NumPy asks for as functions, when its operand stands on the left.
 REFLECTED = {
     **{f: f"__r{f[:3]}__" for f in ("add", "subtract", "multiply")},

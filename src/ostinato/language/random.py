@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
+
 from ostinato.language.array.dtypes import DtypeName, accepted, check_dtype, common_dtype
 from ostinato.language.dims import IndexExpression
 from ostinato.language.functions.along import cumsum
@@ -19,6 +21,7 @@ from ostinato.language.functions.basic import (
     log,
     log1p,
     maximum,
+    minimum,
     sigmoid,
     sign,
     softmax,
@@ -43,6 +46,7 @@ from ostinato.provenance.place import place
 ROUNDS = 8  # proposals of one gamma draw
 FEW_PLACES = 32  # of a categorical draw, whose sums are written out
 Parameters = tuple[Tensor | float, ...]
+_LEAST: dict[str, float] = {t: float(np.finfo(t).tiny) for t in ("float32", "float64")}
 _HALF_STEP: dict[str, float] = {"float32": 2.0**-25, "float64": 2.0**-54}
 _streams = itertools.count()  # Program renumbers: a draw does not depend on other programs
 
@@ -101,7 +105,7 @@ def categorical(logits: Tensor) -> Tensor:
     """Return int32 draws from the last axis of unnormalised log-probabilities.
 
     By the inverse of the cumulative probability: one uniform number per point of the domain of
-    ``logits`` and per place of its other axes.
+    ``logits`` and per place of its other axes. What has no probability is never drawn.
 
     Shapes: logits (..., n) -> (...).
     """
@@ -112,24 +116,25 @@ def categorical(logits: Tensor) -> Tensor:
         fact = f"categorical draw from {called(logits.node)}, which has no choices"
         raise ShapeError(fact, "Give logits with a last axis of at least 1.", place())
     p = softmax(logits)
-    size = p.node.shape[-1]
     lead = p.node.shape[:-1]
     bits = Random("uniform", next(_streams))
     drawn = random_node(bits, lead, p.dtype, p.node.domain, place())
     u = Tensor(drawn, frozenset())
-    return (u[..., None] >= _passed(p, size)).sum(-1)
+    sums = _sums(p, p.node.shape[-1])
+    # Of the sum of all, which is 1 but for rounding: a draw passes no last place that is possible.
+    whole = sums[..., -1:] if sums.mask is None else sums.max(-1, keepdims=True)
+    return (u[..., None] * whole >= sums).sum(-1)
 
 
-def _passed(p: Tensor, size: Expr) -> Tensor:
-    """Return the sums up to each place but the last, whose sum is 1 up to rounding.
+def _sums(p: Tensor, size: Expr) -> Tensor:
+    """Return the sums up to each place: a draw lies behind those that it has passed.
 
-    A draw lies behind the places whose sums it has passed. A few sums are written out; of many
-    places there is a running sum.
+    A few sums are written out; of many places there is a running sum.
     """
     if not size.is_const or size.const > FEW_PLACES:
-        return cumsum(p, axis=-1)[..., :-1]
-    position, bound = _positions(size), _positions(size - 1)
-    return where(bound[:, None] >= position, p[..., None, :], 0.0).sum(-1)
+        return cumsum(p, axis=-1)
+    position = _positions(size)
+    return where(position[:, None] >= position, p[..., None, :], 0.0).sum(-1)
 
 
 def _open_uniform(
@@ -321,7 +326,7 @@ def gamma(
     True
     """
     wanted = _Wanted((concentration,), shape, over)
-    return _shifted(exp(_log_gamma(wanted, concentration)), scale, 0.0)
+    return _shifted(_inside(exp(_log_gamma(wanted, concentration))), scale, 0.0)
 
 
 def beta(
@@ -329,10 +334,12 @@ def beta(
 ) -> Tensor:
     """Return draws from (0, 1) of density proportional to ``x**(a - 1) * (1 - x)**(b - 1)``.
 
-    From two `gamma` draws. No gradient flows to the parameters.
+    From two `gamma` draws; one that rounds to 0 or 1 is the float beside it. No gradient flows to
+    the parameters.
     """
     wanted = _Wanted((a, b), shape, over)
-    return sigmoid(_log_gamma(wanted, a) - _log_gamma(wanted, b))
+    drawn = sigmoid(_log_gamma(wanted, a) - _log_gamma(wanted, b))
+    return minimum(_inside(drawn), 1.0 - _HALF_STEP[wanted.dtype] * 2.0)
 
 
 def dirichlet(concentration: Tensor, over: Over = ()) -> Tensor:
@@ -345,7 +352,12 @@ def dirichlet(concentration: Tensor, over: Over = ()) -> Tensor:
         fact = f"dirichlet draw from {called(concentration.node)}, a scalar"
         raise ShapeError(fact, "Give concentrations with at least one axis.", place())
     wanted = _Wanted((concentration,), None, over)
-    return softmax(_log_gamma(wanted, concentration))
+    return _inside(softmax(_log_gamma(wanted, concentration)))
+
+
+def _inside(drawn: Tensor) -> Tensor:
+    """Draws above 0: those that no float is small enough for are the smallest normal number."""
+    return maximum(drawn, _LEAST[drawn.dtype])
 
 
 def permutation(size: Size, over: Over = (), shape: ShapeLike = ()) -> Tensor:

@@ -25,13 +25,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from threading import Lock
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar as Scalar
 from ostinato.pdg.constant import spelled
+from ostinato.pdg.forked import Guard
 from ostinato.pdg.index import Dim, Expr, Index, Slice
 from ostinato.pdg.origin import UNKNOWN, Origin, made_here
 
@@ -316,14 +316,14 @@ class Node:
 
 
 _LIVE: WeakValueDictionary[tuple[object, ...], Identity] = WeakValueDictionary()
-_LOCK = Lock()
+_GUARD = Guard()
 
 
 def intern(key: _Key, origin: Origin = UNKNOWN) -> Node:
     """Return a node with these fields: it equals all others that have them."""
     op, args, *rest = key
     exact = (op, tuple(arg.identity for arg in args), *rest)
-    with _LOCK:
+    with _GUARD.lock:
         identity = _LIVE.get(exact)
         if identity is None:
             identity = _LIVE[exact] = Identity()

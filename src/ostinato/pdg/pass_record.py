@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -75,7 +75,11 @@ def add(record: Pass, change: GraphPass, tried_on: Iterable[Pdg]) -> None:
 
     Errors: OptionError.
     """
-    for pdg in tried_on:
+    programs = tuple(tried_on)
+    if not programs:
+        fact = f"the pass `{record.name}` is tried on no program"
+        raise OptionError(fact, "Give programs that it changes, and one that it does not.")
+    for pdg in programs:
         made = _changed(record.name, change, pdg)
         for size in _SIZES:
             _require_same_values(record.name, pdg, made, size)
@@ -93,7 +97,10 @@ def with_added(pdg: Pdg, passes: Passes) -> Pdg:
 
 
 def _changed(name: str, change: GraphPass, pdg: Pdg) -> Pdg:
-    made = change(pdg)
+    made = cast(object, change(pdg))
+    if not isinstance(made, Pdg):
+        fact = f"the pass `{name}` returns {type(made).__name__}"
+        raise OptionError(fact, "Return a graph: the one that it takes, or another one.")
     verify(made)
     before, after = (
         {n: (x.domain, x.shape, x.dtype) for n, x in each.outputs} for each in (pdg, made)

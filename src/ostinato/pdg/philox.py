@@ -4,8 +4,10 @@ The law of keys and counters, the same on every target:
 
 - A tensor drawn by operator ``o`` at point ``p = (p0, p1, ...)`` of its domain, coordinates in the
   domain's order, takes element ``e`` (row-major index) from the block with counter
-  ``(e, p0, p1, p2)`` and key ``(fold(seed), o)``; missing coordinates are 0.
-- ``fold(seed)`` is the low 32 bits of the seed, xor bits 32 to 63.
+  ``(e, p0, p1, p2)`` and as its key the low word of ``key(seed)`` and ``o`` xor the high one;
+  missing coordinates are 0.
+- ``key(seed)`` is the seed where that is below 2**32. Of others, ``high * 2**32 + low``, it has
+  words 0 and 1 of the block with counter ``(low, high, 0, 0)`` and key 0.
 - More than three coordinates: for each further chunk ``q`` of four, zero padded, in order, the key
   becomes words 0 and 1 of the block with counter ``q`` and the key so far.
 - float32 uniform: ``(w0 >> 8) * 2**-24``. float64: ``((w0 >> 5) * 2**26 + (w1 >> 6)) * 2**-53``.
@@ -92,14 +94,27 @@ def _as_float(values: Any, dtype: FloatDtype) -> Floats:
     return result
 
 
+def seed_key(seed: int) -> int:
+    """The 64 bits for which a seed stands: itself, or where that has more than 32 bits a mixture.
+
+    >>> seed_key(7), hex(seed_key(7 << 32))
+    (7, '0x173e265e6b62c75a')
+    """
+    low, high = seed & _WORD, seed >> 32 & _WORD
+    if not high:
+        return low
+    first, second, *_ = _rounds((low, high, 0, 0), (0, 0))
+    return int(second << 32 | first)
+
+
 def draw_key(seed: int, operator: int, point: Sequence[int] = ()) -> Words:
     """Key of an operator's draws at a point: two words.
 
-    >>> draw_key(7 + (1 << 32), 3).tolist()
-    [6, 3]
+    >>> draw_key(7, 3).tolist()
+    [7, 3]
     """
-    folded = (seed ^ (seed >> 32)) & _WORD
-    key = np.array([folded, operator & _WORD], np.uint32)
+    whole = seed_key(seed)
+    key = np.array([whole & _WORD, (operator ^ whole >> 32) & _WORD], np.uint32)
     for start in range(3, len(point), 4):
         key = philox4x32(_padded(point[start : start + 4], 4), key)[:2]
     return key

@@ -9,7 +9,9 @@ from functools import cache
 from itertools import cycle
 from typing import get_args
 
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
+from ostinato.pdg.errors import OptionError, guess
+from ostinato.pdg.functions import FOLDS, FUNCTIONS
 from ostinato.pdg.index import Dim, Extent, evaluate, symbols
 from ostinato.pdg.node import Host, Pdg
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
@@ -19,7 +21,7 @@ from ostinato.rewrite.prove.instance_claims import WrongTerm, run, wrong_terms
 from ostinato.rewrite.prove.prover import Verdict, prove
 from ostinato.rewrite.terms import LHS
 from ostinato.rewrite.terms.signature import Sort
-from ostinato.rewrite.terms.term import Expression, Fact, uses
+from ostinato.rewrite.terms.term import Expression, Fact, named_functions, uses
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
 _CHOICES = {
@@ -94,9 +96,28 @@ def _parts(rule: Rule) -> Iterator[tuple[str, Expression | Fact]]:
     yield from ((f"fact {k} of `also`", fact) for k, fact in enumerate(rule.also, 1))
 
 
+def _check_functions(rule: Rule) -> None:
+    """Refuse the name of a function that no program has."""
+    for part, form in _parts(rule):
+        for head, name in named_functions(form):
+            known = _functions(head)
+            if name.partition(":")[0] not in known:  # a cast to a type is cast:float64
+                fact = f"`{head}` in {part}, `{form!r}`, has no `{name}`"
+                names = ", ".join(f"`{each}`" for each in known)
+                raise malformed(rule, fact, f"{guess(name, known)}It takes: {names}.")
+
+
+def _functions(head: str) -> list[str]:
+    """The functions that an operator of terms may have."""
+    if head.startswith("map"):
+        return sorted(name for name, of in FUNCTIONS.items() if of.arity == int(head[-1]))
+    return sorted(AXIS_FUNCTIONS if head.startswith("along") else FOLDS)
+
+
 def _check_terms(rule: Rule) -> None:
     """Refuse what egglog cannot run, with the part of the rule where it stands."""
     _check_variables(rule)
+    _check_functions(rule)
     try:
         with Session(program((rule,))):
             pass
@@ -121,9 +142,11 @@ def _check_variables(rule: Rule) -> None:
                 raise malformed(rule, fact)
 
 
-def malformed(rule: Rule, fact: str) -> OptionError:
+_SIMILAR = "Compare with `ostinato rules show` of a similar rule."
+
+
+def malformed(rule: Rule, fact: str, remedy: str = _SIMILAR) -> OptionError:
     """The error about a rule that is no rule."""
-    remedy = "Compare with `ostinato rules show` of a similar rule."
     return OptionError(f"the rule `{rule.name}` is not well formed: {fact}", remedy)
 
 

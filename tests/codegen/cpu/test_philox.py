@@ -15,17 +15,17 @@ from ostinato.pdg import philox
 from ostinato.pdg.node import Dtype
 
 Array = npt.NDArray[Any]
-SEED, OPERATOR, POINT = 0x0123456789ABCDEF, 5, (1, 2, 3)
+SEED, OPERATOR, POINT = 0x0123456789ABCDEF, 5, (1, 2, 3)  # a seed of more than 32 bits
 COUNT = 4096
 
 
 def drawn(function: Primitive, dtype: Dtype, count: int = COUNT, first: int = 0) -> Array:
     _, store = access(0, 1, dtype)
-    fold = compiled.fold_seed
+    key_of = compiled.seed_key
 
     @njit(**DRIVER)
     def fill(out: Array, seed: int, length: int, start: int) -> None:
-        key = fold(seed)
+        key = key_of(seed)
         for i in range(length):
             store(out, i, function(start + i, 1, 2, 3, key, 5))
 

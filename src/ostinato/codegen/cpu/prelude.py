@@ -34,7 +34,6 @@ from ostinato.codegen.cpu.phase_workers import (
 )
 from ostinato.codegen.cpu.primitive import where
 from ostinato.codegen.cpu.random_bits import (
-    fold_seed,
     normal_apart_f32,
     normal_apart_f64,
     normal_f32,
@@ -43,6 +42,7 @@ from ostinato.codegen.cpu.random_bits import (
     philox_bits_1,
     philox_bits_2,
     philox_bits_3,
+    seed_key,
     uniform_f32,
     uniform_f64,
 )
@@ -73,7 +73,6 @@ __all__ = [
     "float16_value_u16",
     "enter",
     "finish",
-    "fold_seed",
     "halves",
     "call_python",
     "invoke",
@@ -97,6 +96,7 @@ __all__ = [
     "searchright",
     "shuffle",
     "rest",
+    "seed_key",
     "store_release",
     "top",
     "transpose_f32",

@@ -1,7 +1,8 @@
 """Philox4x32-10 in generated code, and the numbers drawn from it.
 
 The law of keys and counters is in `ostinato.pdg.philox`, which gives the same bits with NumPy.
-Every argument is an integer taken modulo 2**32.
+Every argument is an integer taken modulo 2**32, but for the first word of the key: it may have a
+high word, as the key of a seed, and then the other word is xor that.
 """
 
 from collections.abc import Sequence
@@ -43,7 +44,9 @@ def _same(kind: Type, lanes: int, value: int) -> Value:
 
 
 def _words(b: Builder, args: Sequence[Value]) -> list[Value]:
-    return [b.trunc(each, I32) for each in args]
+    """Counter and key, whose second word is xor the high word of the first."""
+    *words, operator = (b.trunc(each, I32) for each in args)
+    return [*words, b.xor(operator, b.trunc(b.lshr(args[4], i64(32)), I32))]
 
 
 def _high(b: Builder, product: Value, lanes: int) -> Value:
@@ -116,10 +119,13 @@ normal_apart_f32 = _draw("normal_apart_f32", "float32", _apart("float32", _norma
 normal_apart_f64 = _draw("normal_apart_f64", "float64", _apart("float64", _normal))
 
 
-def _emit_fold(b: Builder, args: list[Value]) -> Value:
-    high = b.lshr(args[0], i64(32))
-    return b.xor(b.and_(args[0], i64(0xFFFFFFFF)), high)
+def _emit_seed_key(b: Builder, args: list[Value]) -> Value:
+    none, high = constant(I32, 0), b.lshr(args[0], i64(32))
+    counter = [b.trunc(args[0], I32), b.trunc(high, I32), none, none]
+    first, second, *_ = _block(b, [*counter, none, none])
+    mixed = b.or_(b.shl(b.zext(second, I64), i64(32)), b.zext(first, I64))
+    return b.select(b.icmp_signed("==", high, i64(0)), args[0], mixed)
 
 
-fold_seed = primitive("fold_seed", "int64", ("int64",), _emit_fold)
-"""``fold_seed(seed)``: the low word of the seed, xor its high word, as a non-negative int64."""
+seed_key = primitive("seed_key", "int64", ("int64",), _emit_seed_key)
+"""``seed_key(seed)``: 64 bits, those of a seed below 2**32 as they are."""

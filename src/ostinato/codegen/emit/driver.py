@@ -115,7 +115,7 @@ def emit_driver(
     types: dict[str, Kind] = {**PARAMETERS, **log, **dict.fromkeys(plan.extents, "int64")}
     names = Names(reserved | types.keys() | {LOCAL, KEY, *LOCALS})
     out.let(LOCAL, binary("*", "tid", "stride"))
-    out.let(KEY, call("fold_seed", "seed"))
+    out.let(KEY, call("seed_key", "seed"))
     out.let(PHASE, 0)
     out.do(call("enter", "bar", "tid", "nt"))
     if stamps:

@@ -58,7 +58,7 @@ class Scope:
     known: dict[Value, Expression] = field(default_factory=dict[Value, Expression])
     shared: frozenset[Value] = frozenset()
     load: Callable[[Load, Scope], Expression] = field(default=lambda load, scope: Name("?"))
-    key: str = "key"  # the variable that holds the folded seed
+    key: str = "key"  # the variable that holds the key of the seed
     streams: Mapping[int, str] = field(default_factory=dict[int, str])  # of draws: their variables
     few: bool = False  # whether this is done for few elements only
 

@@ -113,8 +113,8 @@ def _converted(dtype: Any, x: Any) -> Any:
     return convert(np.asarray(x), dtype)[()]
 
 
-def _folded(seed: Any) -> int:
-    return (int(seed) & 0xFFFFFFFF) ^ (int(seed) >> 32 & 0xFFFFFFFF)
+def _seed_key(seed: Any) -> int:
+    return philox.seed_key(int(seed))
 
 
 def _nothing(*_: Any) -> None:
@@ -122,8 +122,10 @@ def _nothing(*_: Any) -> None:
 
 
 def _words(words: Sequence[Any]) -> tuple[Any, Any]:
-    found = np.array([int(x) & 0xFFFFFFFF for x in words], np.uint32)
-    return found[:4], found[4:]
+    *first, operator = (int(x) for x in words)  # whose xor is the high word of the seed's key
+    found = [*first, operator ^ first[4] >> 32]
+    whole = np.array([x & 0xFFFFFFFF for x in found], np.uint32)
+    return whole[:4], whole[4:]
 
 
 def _draw(kind: str, dtype: Any) -> Meaning:
@@ -139,7 +141,7 @@ PLAIN: dict[str, Meaning] = {
     "min": min,
     "max": max,
     "prefetch": _nothing,
-    "fold_seed": _folded,
+    "seed_key": _seed_key,
     "philox_bits": _bits(0),
     **{f"philox_bits_{k}": _bits(k) for k in (1, 2, 3)},
 }

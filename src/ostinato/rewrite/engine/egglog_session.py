@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ostinato.pdg.errors import OptionError
+from ostinato.pdg.forked import Guard
 
 Cell = int | float | str
 Row = tuple[Cell, ...]
@@ -28,7 +29,7 @@ FEW = 32  # rules that take less to declare than an engine takes to make
 SCOPES = 50
 MEMORY = Path("/dev/shm")  # where Linux keeps files in memory
 _HOLDS_THREAD = threading.local()
-_LOADING = threading.Lock()
+_LOADING = Guard()
 
 
 class EngineError(Exception):
@@ -40,7 +41,7 @@ class EngineError(Exception):
 
 
 def _bindings() -> ModuleType:
-    with _LOADING:  # a module is found before it is complete, and may not be run twice
+    with _LOADING.lock:  # a module is found before it is complete, and may not be run twice
         return sys.modules.get("egglog.bindings") or _loaded()
 
 

@@ -7,17 +7,17 @@ is in it.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ostinato.pdg.forked import Guard
 from ostinato.rewrite.engine.egglog_session import Program, Row, Session, Table, texts_of
 from ostinato.rewrite.engine.saturate import Budget, Saturation, saturate
 
 KEPT = 4  # graphs, of some MB each; an engine, of which a thread keeps more, takes 50
 Tables = Mapping[str, Table]
 _MADE: dict[str, tuple[Tables, Saturation]] = {}  # the last one that was asked for comes last
-_GUARD = threading.Lock()
+_GUARD = Guard()
 
 
 def saturated(
@@ -33,7 +33,7 @@ def saturated(
     Errors: EngineError for a command that egglog refuses.
     """
     key = _key(commands, rows, budget, families, names)
-    with _GUARD:
+    with _GUARD.lock:
         known = _MADE.pop(key, None)
         if known is not None:
             _MADE[key] = known
@@ -43,7 +43,7 @@ def saturated(
         done = saturate(engine, budget, families)
         tables = engine.tables(names)
     if done.complete:
-        with _GUARD:
+        with _GUARD.lock:
             _MADE[key] = tables, done
             while len(_MADE) > KEPT:
                 del _MADE[next(iter(_MADE))]

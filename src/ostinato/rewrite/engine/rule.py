@@ -17,6 +17,7 @@ from ostinato.rewrite.terms.term import Expression, Fact
 # - "reassociates": the same real number, rounded otherwise. An infinity or a NaN is the same one.
 #   A finite operation of the left side that overflows, underflows or reaches the limit of its
 #   function (exp(1000), tanh(50)) is left open: the right side may have the real number there.
+#   Where the left side has sums or products, those of the right side may overflow in their order.
 # - "distributes": the same, but where factors, divisors or terms are infinite, NaN or (divisors) 0,
 #   the result is not finite on both sides; which of NaN and the infinities it is may differ. What
 #   is finite stays finite, and what is not does not become finite.

@@ -50,6 +50,7 @@ from ostinato.rewrite.relations.sexpr import Tree
 
 _PLAIN = (-np.inf, np.inf, np.nan, -0.0, 0.0, 2.0, -2.6, 0.3, 1000.0, -1000.0)
 _EDGES = (5e-324, -1.7e308, 1.7e308, 1 / 3, 1.0)
+_LARGE = (1e200, -1e200)  # whose product, and what else is steep, leaves the range
 _INT = np.iinfo("int32")
 _WHOLE = {
     "int32": (_INT.min, _INT.min + 1, -7, -2, -1, 0, 1, 3, 46341, _INT.max),
@@ -74,7 +75,7 @@ class Holds:
 class Samples:
     """Sizes and a point, the types of values, and a column for every element that is read.
 
-    ``edges``: the values at which arithmetic over- and underflows are tried as well.
+    ``edges``: further values that are tried, at which arithmetic over- or underflows.
     ``skips``: a product with a zero that indices choose is zero. ``bounded``: the
     most that elements of some tensors are.
     ``spoilt``: the rows in which a finite operation overflowed, underflowed or reached the limit
@@ -84,7 +85,7 @@ class Samples:
     model: Model
     conditions: Holds
     types: Mapping[int, Dtype]
-    edges: bool
+    edges: tuple[float, ...]
     skips: bool
     bounded: Bounds = field(default_factory=dict[str, float])
     columns: dict[Element, Array] = field(default_factory=dict[Element, Array])
@@ -95,7 +96,7 @@ class Samples:
 
     def fill(self) -> None:
         """Every choice of values for the elements that were read, or a sample of the choices."""
-        plain = _PLAIN + (_EDGES if self.edges else ())
+        plain = _PLAIN + self.edges
         names = list(self.columns)
         kinds = [self._values(name[0], self.kinds[name], plain) for name in names]
         if math.prod(map(len, kinds)) <= _MOST_ROWS:
@@ -356,7 +357,8 @@ def _difference(typed: tuple[Typed, Typed], trial: _Trial, salt: int) -> str | N
     trial.steps.check(model)
     bitwise = exact in ("exact", "zero signs")
     bounded = _bounds(trial.steps.setting)
-    samples = Samples(model, trial.steps, trial.types, bitwise, exact == "skips zeros", bounded)
+    edges = _EDGES if bitwise else () if _is_product(typed[0]) else _LARGE
+    samples = Samples(model, trial.steps, trial.types, edges, exact == "skips zeros", bounded)
     with np.errstate(all="ignore"):
         for side in typed:  # which elements there are
             samples.value(side)
@@ -377,6 +379,12 @@ def _difference(typed: tuple[Typed, Typed], trial: _Trial, salt: int) -> str | N
     sizes = model.chosen()
     where = " and ".join(part for part in (sizes, read) if part)
     return f"differs at {where} ({a.dtype}): {a[row]!s} and {b[row]!s}"
+
+
+def _is_product(of: Typed) -> bool:
+    """Whether factors are multiplied somewhere, which in another order may leave the range."""
+    steep = isinstance(of.value, Recursion | Fold) or of.fn in ("mul", "div", "pow")
+    return steep or any(map(_is_product, of.parts))
 
 
 def _bounds(setting: Setting) -> dict[str, float]:

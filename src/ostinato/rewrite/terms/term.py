@@ -13,7 +13,14 @@ from ostinato.pdg.errors import OptionError
 from ostinato.provenance.place import place
 from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.relations.sexpr import Tree, parse, show
-from ostinato.rewrite.terms.signature import ARITHMETIC, COMPARISONS, HEADS, Sort, sort_named
+from ostinato.rewrite.terms.signature import (
+    ARITHMETIC,
+    COMPARISONS,
+    HEADS,
+    SIGNATURE,
+    Sort,
+    sort_named,
+)
 
 Operand: TypeAlias = Union["Expression", int, float, str]
 Number: TypeAlias = Union["Expression", int]
@@ -235,6 +242,18 @@ def uses(form: Expression | Fact) -> Iterator[tuple[Variable, Sort]]:
             yield operand, sort
         elif isinstance(operand, Term):
             yield from uses(operand)
+
+
+def named_functions(form: Expression | Fact) -> Iterator[tuple[str, str]]:
+    """The functions that operators of terms are given by name, each with its operator."""
+    if isinstance(form, _Form):
+        kinds = SIGNATURE.get(form.head, "")
+        first = form.fields[0] if form.fields else None
+        if kinds.startswith("S") and isinstance(first, str):
+            yield form.head, first
+        for operand in form.fields:
+            if isinstance(operand, Term):
+                yield from named_functions(operand)
 
 
 def _sorts(form: _Form) -> tuple[Sort | None, ...]:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, PriorityQueue
 
+from ostinato.pdg.forked import in_forked_processes
 from ostinato.runtime.machine_code import optimise
 
 TURN_S = 1e-4  # shorter ones gain nothing (measured)
@@ -45,8 +46,15 @@ class _Turns:
             if not self._asking:
                 sys.setswitchinterval(self._before)
 
+    def forget(self) -> None:
+        """In a forked process: no thread that asked for short turns exists."""
+        if self._asking:
+            sys.setswitchinterval(self._before)
+        self._asking, self._lock = 0, threading.Lock()
+
 
 turns = _Turns()
+in_forked_processes(turns.forget)
 
 
 @contextmanager
@@ -117,8 +125,7 @@ class Team:
         threads = self._dismiss()
         for worker in self.workers:
             worker.process.kill()
-        for thread in threads:
-            thread.join()  # before the pipes are closed on which they wait
+        _join(threads)  # before the pipes are closed on which they wait
         for worker in self.workers:
             worker.close()
 
@@ -137,9 +144,7 @@ class Team:
     def finish(self) -> dict[str, bytes]:
         """The machine code of all modules by key: this process compiles what nobody has begun."""
         _finish(self._jobs, self._made)
-        threads = self._dismiss()
-        for thread in threads:
-            thread.join()
+        _join(self._dismiss())
         _finish(self._jobs, self._made)
         return self._made
 
@@ -151,6 +156,13 @@ class Team:
         for _ in threads:
             self._jobs.put(END)
         return threads
+
+
+def _join(threads: list[threading.Thread]) -> None:
+    """Wait for the end of those that have begun: an interrupt may have come before the others."""
+    for thread in threads:
+        if thread.is_alive():
+            thread.join()
 
 
 @dataclass(frozen=True, order=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from typing import ClassVar
+
+from ostinato.pdg.forked import in_forked_processes
 
 Entry = Callable[..., None]
 NAP_S = 0.02
@@ -70,8 +71,7 @@ def _forget() -> None:
     PoolThread.busy.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+in_forked_processes(_forget)
 
 
 class Workers:

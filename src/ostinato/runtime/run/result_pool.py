@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.pdg.forked import in_forked_processes
 from ostinato.runtime.run.arrays import Array
 
 KEPT = 1 << 28  # bytes of blocks that wait: results of some calls
@@ -155,5 +156,4 @@ class Pool:
 
 RESULTS = Pool()
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=RESULTS.forget)
+in_forked_processes(RESULTS.forget)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.pdg.forked import in_forked_processes
 from ostinato.runtime.disk import folder
 from ostinato.runtime.machine_code import objects, optimise
 from ostinato.runtime.machine_code.linking import Entry, Library, key_of, named
@@ -231,8 +231,7 @@ def _forget() -> None:
     Post.looking, Post.late = [], []
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+in_forked_processes(_forget)
 
 
 class Crew:

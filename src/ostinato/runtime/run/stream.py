@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace, TracebackType
@@ -56,6 +57,7 @@ class Stream:
         self._is_live = is_live(program.artifact, dim)
         self._log = log
         self._step = self._ready = 0
+        self._process = os.getpid()
         self._execution: Execution | None = self._begun()
 
     def _begun(self) -> Execution:
@@ -93,6 +95,9 @@ class Stream:
         execution, step = self._execution, self._step
         if execution is None:
             raise StopIteration
+        if self._is_elsewhere():
+            fact = "the stream belongs to the process that this one was forked from"
+            raise ArgumentError(fact, "Read it there, or open another one here.")
         try:
             if step >= self._ready:
                 self._ready = self._await(execution, step)
@@ -124,12 +129,16 @@ class Stream:
     def close(self) -> None:
         """End the run at the next iteration boundary; records already taken stay valid."""
         execution, self._execution = self._execution, None
-        if execution is not None:
+        if execution is not None and not self._is_elsewhere():
             execution.stop()
             self._leaving(execution)
             if execution.log is not None:
                 execution.log.now("end")
             self._program.finish(execution)
+
+    def _is_elsewhere(self) -> bool:
+        """Whether the workers are threads of another process, and not here to be waited for."""
+        return self._process != os.getpid()
 
     def _await(self, execution: Execution, step: int) -> int:
         """Sleep until ``step`` is done or the run has ended; return the number of steps done."""
