@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.codegen.loops.expression import ITEM_BYTES
+from ostinato.pdg.philox import seed_key
 from tests.cuda.device_functions import FUNCTIONS, THREADS
 
 BARRIERS = ("block_barrier", "grid_barrier")
@@ -314,5 +315,5 @@ class Grid:
             else:
                 noted(kernel.__name__, partial(launch, kernel, *how))
 
-        key = (seed & 0xFFFFFFFF) ^ (seed >> 32 & 0xFFFFFFFF)
+        key = (seed_key(seed) + 2**63) % 2**64 - 2**63
         self.scope["run"](each, lambda: None, control, blocks, key, *sizes)

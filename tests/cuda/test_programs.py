@@ -52,6 +52,19 @@ def test_a_launch_for_each_phase_gives_them_too(name: str, simulate: Callable[..
     assert_same_bits(run(seed=3, **given), expected)
 
 
+@pytest.mark.parametrize("can_cooperate", [True, False])
+def test_all_bits_of_a_seed_count(simulate: Callable[..., None], can_cooperate: bool) -> None:
+    """Without cooperation the host makes the key of it."""
+    program, given = PROGRAMS["draws"]()
+    seeds = 3, 3 + 2**32, 2**63 + 2**40
+    every = [dict(program.compile(exact=True)(seed=seed, **given).items()) for seed in seeds]
+    assert len({expected["u"].tobytes() for expected in every}) == len(seeds)
+    simulate(can_cooperate)
+    run = program.compile(target="cuda", threads=2, exact=True)
+    for seed, expected in zip(seeds, every, strict=True):
+        assert_same_bits(run(seed=seed, **given), expected)
+
+
 @pytest.mark.parametrize("seed", INVENTED)
 def test_invented_programs_give_the_bits_of_the_cpu(
     seed: int, simulate: Callable[..., None]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ostinato.pdg.errors import MemoryLimitError, OptionError, OstinatoError
+from ostinato.pdg.philox import seed_key
 from ostinato.runtime.machine_code.source_module import FILE
 from ostinato.runtime.run.device import Arguments, Bytes, Device, Note, Wait, form
 
@@ -270,7 +271,7 @@ class CudaModule:
             integers = [np.int64(n) for n in (given.stride, *args)]
             launch(kernel, blocks, (views, table, *integers))
 
-        key = (given.seed & 0xFFFFFFFF) ^ (given.seed >> 32 & 0xFFFFFFFF)
+        key = (seed_key(given.seed) + 2**63) % 2**64 - 2**63  # as an int64
         run: Callable[..., None] = self.scope["run"]
         run(phase, self.cuda.synchronize, given.control, given.blocks, key, *given.extents)
         self.cuda.synchronize()
