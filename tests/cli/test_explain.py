@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from ostinato.cli.doctor import diagnose
-from ostinato.cli.explain import Written, explain
+from ostinato.cli.explain import Asked, Written, explain
+from ostinato.pdg.errors import OptionError
 
 PROGRAM = """
 import ostinato as ot
@@ -27,12 +28,24 @@ def place(tmp_path: Path) -> str:
 def test_the_explanation_is_text_json_and_a_page(place: str, tmp_path: Path) -> None:
     console = Console(file=StringIO(), width=200)
     written = Written(tmp_path / "explain.json", tmp_path / "explain.html", limits=True)
-    explain(place, ["factor=3"], written, console)
+    explain(Asked(place, ["factor=3"]), written, console)
     assert "== limits of memory ==" in console.file.getvalue()  # type: ignore[attr-defined]
     found = json.loads((tmp_path / "explain.json").read_text())
     assert found.keys() >= {"rules", "kernels", "schedule", "source", "memory", "cost"}
     page = (tmp_path / "explain.html").read_text()
     assert page.startswith("<!doctype html>") and 'id="compiled-y"' in page
+
+
+def test_predictions_are_for_the_extents_that_are_hinted(place: str, tmp_path: Path) -> None:
+    def predicted(*hints: str) -> float:
+        written = Written(tmp_path / "explain.json")
+        explain(Asked(place, hints=hints), written, Console(file=StringIO()))
+        found = json.loads((tmp_path / "explain.json").read_text())
+        return float(found["cost"]["k0_ns"])
+
+    assert predicted("T=100000") > 100 * predicted()
+    with pytest.raises(OptionError, match="`Q` is no extent of the program"):
+        predicted("Q=3")
 
 
 def test_the_doctor_compiles_and_runs_a_program(tmp_path: Path) -> None:

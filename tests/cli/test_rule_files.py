@@ -127,6 +127,8 @@ def test_programs_are_traced_and_ablated_with_rules_of_a_file(mine: Path, tmp_pa
     assert asked("ablate", program, *words).exit_code == 0
     assert json.loads(out.read_text())["ablations"][0]["without"] == "mine"
     assert "mine/double" in asked("stats", program, "--rules", mine).output
+    explained = CliRunner().invoke(app, ["explain", str(program), "--rules", str(mine)])
+    assert explained.exit_code == 0 and "mine/double" in explained.output
 
 
 def test_rules_of_a_file_are_decided_one_by_one(mine: Path, tmp_path: Path) -> None:

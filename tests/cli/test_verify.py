@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ostinato.certificate.document import sum_of
-from ostinato.cli.explain import Written, explain
+from ostinato.cli.explain import Asked, Written, explain
 from ostinato.cli.verify import VerifyOptions, verify
 
 PROGRAM = """
@@ -21,7 +21,7 @@ def main() -> ot.Program:
 def written(folder: Path) -> Path:
     (folder / "program.py").write_text(PROGRAM)
     files = Written(certificate=folder / "c.json")
-    explain(str(folder / "program.py"), [], files, Console(file=StringIO()))
+    explain(Asked(str(folder / "program.py")), files, Console(file=StringIO()))
     return folder / "c.json"
 
 

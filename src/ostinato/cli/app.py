@@ -218,6 +218,8 @@ def export(
 def explain(
     place: Place,
     settings: Settings = None,
+    hints: Hints = None,
+    file: RuleFile = None,
     json: Json = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write one HTML page.")
@@ -229,11 +231,12 @@ def explain(
 ) -> None:
     """Compile a program and show rules, schedule, memory, cost and kernels."""
     from ostinato.cli.as_json import console_beside
-    from ostinato.cli.explain import Written
+    from ostinato.cli.explain import Asked, Written
     from ostinato.cli.explain import explain as explain_program
 
+    asked = Asked(place, settings or (), hints or (), file)
     written = Written(json, html, certificate, limits)
-    explain_program(place, settings or (), written, console_beside(json))
+    explain_program(asked, written, console_beside(json))
 
 
 @app.command()
