@@ -17,8 +17,8 @@ PROFILE = Profile()
 COST = CostModel(PROFILE)
 
 
-def planned(program: ot.Program, **hints: int) -> Plan:
-    options = Options(threads=2, hints=hints)
+def planned(program: ot.Program, target: str = "cpu", **hints: int) -> Plan:
+    options = Options(threads=2, hints=hints, target=target)
     return plan_of(optimize_pdg(program.pdg, None, options), options)[0]
 
 
@@ -121,6 +121,13 @@ def test_a_row_that_is_looked_up_is_read_in_order() -> None:
 def test_workers_share_tiles() -> None:
     program = ot.Program(y=ot.exp(rows()))
     assert kernels(of(program, 2, B=4096)) == pytest.approx(kernels(of(program, 1, B=4096)) / 2)
+
+
+def test_ranges_that_grow_with_the_step_are_priced_for_every_target() -> None:
+    t = ot.dims("t")
+    window = ot.input("x", over=t)[ot.maximum(t - 15, 0) : t + 1]
+    plan = planned(ot.Program(y=window.max(0)), target="cuda", T=1024)
+    assert estimate(plan, PROFILE, {"T": 1024}, 132).total > 0.0
 
 
 def test_one_worker_waits_for_nobody() -> None:

@@ -257,11 +257,15 @@ class _Walk:
         return rounds * (start + self.trees(kernel.body, inner) / together)
 
     def has_many_lanes(self, kernel: Kernel, point: Point) -> bool:
-        """Whether all workers share what a kernel does alone: some targets see to that."""
+        """Whether all workers share what a kernel does alone: some targets see to that.
+
+        They decide so before a run, by axes of one size.
+        """
         shared = self.plan.target.shared_lanes
         names = (name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf))
         axes = (a for name in names for a in self.plan.statements[name].axes)
-        return bool(shared) and any(evaluate(a.size, point) > shared for a in axes)
+        sizes = (a.size for a in axes if not dims_of(a.size))
+        return bool(shared) and any(evaluate(size, point) > shared for size in sizes)
 
     def trees(self, trees: Sequence[Tree], point: Point) -> float:
         total = 0.0
