@@ -31,13 +31,14 @@ from ostinato.codegen.ir.tree import (
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planning.arena import Layout, layout
+from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.kernel_partition import Chain, phases
 from ostinato.codegen.planning.plan import Plan, Port
 from ostinato.codegen.systems.axes import operands, walked
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.runtime.machine_code.arena_layout import Layout
 from tests.codegen.judge import PAIRS, Arrays, Number, Point, apply, drawn, picked, whole_row
 
 Registers = dict[tuple[str, tuple[int, ...]], Number]

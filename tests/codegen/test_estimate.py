@@ -17,8 +17,8 @@ PROFILE = Profile()
 COST = CostModel(PROFILE)
 
 
-def planned(program: ot.Program, target: str = "cpu", **hints: int) -> Plan:
-    options = Options(threads=2, hints=hints, target=target)
+def planned(program: ot.Program, **hints: int) -> Plan:
+    options = Options(threads=2, hints=hints)
     return plan_of(optimize_pdg(program.pdg, None, options), options)[0]
 
 
@@ -126,7 +126,8 @@ def test_workers_share_tiles() -> None:
 def test_ranges_that_grow_with_the_step_are_priced_for_every_target() -> None:
     t = ot.dims("t")
     window = ot.input("x", over=t)[ot.maximum(t - 15, 0) : t + 1]
-    plan = planned(ot.Program(y=window.max(0)), target="cuda", T=1024)
+    program, options = ot.Program(y=window.max(0)), Options(hints={"T": 1024}, target="cuda")
+    plan, _ = plan_of(optimize_pdg(program.pdg, None, options), options)
     assert estimate(plan, PROFILE, {"T": 1024}, 132).total > 0.0
 
 

@@ -19,6 +19,7 @@ from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
 from ostinato.pdg.index import Dim, Expr, expr, substitute
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.isl import LowerBounds, Relation, Set
+from ostinato.runtime.machine_code.arena_layout import Part
 
 Moment = int | Dim  # a place among siblings, or the loop at that place
 
@@ -226,29 +227,6 @@ class Tensor:
     axes: tuple[Expr, ...]
     item: int
     shares: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """A block goes "out" to the file, comes "back", or is dropped, between two points."""
-
-    way: str
-    block: int
-    issued: int
-    due: int
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Points that a call comes to so many times over, with the same transfers each time.
-
-    Points are visits by number and the blocks that they arrive at. Transfers count from the first
-    of them; the one before it is -1, and a part without points is the end of the call.
-    """
-
-    times: int
-    points: tuple[tuple[int, int], ...]
-    transfers: tuple[Transfer, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,54 +10,19 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
 
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.liveness import Life
 from ostinato.codegen.planning.packing import packed
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.transfers import Movable, Moves
+from ostinato.codegen.planning.transfers import Movable
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.runtime.machine_code.arena_layout import Layout, Moves, Window
 
 MAPPED = 1 << 16  # bytes: a file is mapped from a multiple on, whatever the pages of a machine are
 APART = 5  # lines behind a tensor of a page or more: the next would start at the same place
-
-
-class Window(NamedTuple):
-    """The steps of a tensor that have room at a time, the bytes of one, how far reads look back."""
-
-    tensor: str
-    steps: int
-    step_bytes: int
-    back: int
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where every tensor starts, in bytes from the arena's start.
-
-    Offsets of worker-local tensors are those of worker 0; worker ``k`` adds ``k * local_stride``.
-    ``lower_bound_bytes`` is what is in use at once in the fullest phase. ``blocks`` are what shares
-    the arena: name, offset, bytes, first and last phase of use. What lies behind ``memory_bytes``
-    is in a file, and ``moves`` are its transfers. Of tensors with ``windows`` so many steps have
-    room at a time: see `Streamed`.
-    """
-
-    offsets: dict[str, int]
-    local_stride: int
-    total_bytes: int
-    lower_bound_bytes: int
-    blocks: tuple[tuple[str, int, int, int, int], ...] = ()
-    memory_bytes: int = 0
-    windows: tuple[Window, ...] = ()
-    moves: Moves = Moves()
-
-    @property
-    def peak_bytes(self) -> int:
-        """The bytes that take memory at once."""
-        return self.memory_bytes + self.moves.room_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ostinato.codegen.planning.visits import Visit
+from ostinato.runtime.machine_code.arena_layout import Part, Room, Transfer
 
 MOST_POINTS = 1 << 17  # of a call, as they are written down
 MOST_ROWS = 1 << 21  # steps of a call; what has more is moved without a plan
@@ -27,46 +28,6 @@ MOST_BLOCKS = 256  # that every step goes through: so many parts have about so m
 Points = tuple[tuple[int, int], ...]  # a visit by number, the block that it arrives at
 Point = tuple[int, int, tuple[int, ...]]  # with the blocks that are touched
 Row = tuple[Point, ...]
-Way = Literal["out", "back", "drop"]  # to the file, from it, away as nobody needs it again
-
-
-class Transfer(NamedTuple):
-    """What moves a block, the point at which it is issued, the one that waits for its end."""
-
-    way: Way
-    block: int
-    issued: int
-    due: int
-
-
-class Room(NamedTuple):
-    """So many steps are in blocks of ``block_steps``, of which ``blocks`` have room at once.
-
-    A block has so many ``rows``, each so many bytes behind the one before.
-    """
-
-    steps: int
-    step_bytes: int
-    block_steps: int
-    blocks: int
-    rows: int = 1
-    row_bytes: int = 0
-
-    @property
-    def bytes(self) -> int:
-        """What takes memory at once."""
-        return self.rows * min(self.blocks * self.block_steps, self.steps) * self.step_bytes
-
-
-class Part(NamedTuple):
-    """Points that are come to so many times over, with the same transfers each time.
-
-    Transfers count from the first of the points: what is issued at -1 is issued one point before.
-    """
-
-    times: int
-    points: Points
-    transfers: tuple[Transfer, ...]
 
 
 class Pass(NamedTuple):
@@ -108,7 +69,7 @@ def transferred(
 
     def leave(block: int, issued: int, due: int) -> None:
         is_needed = is_kept or use(block, due) < len(points)
-        way: Way = "out" if inside.pop(block) and is_needed else "drop"
+        way = "out" if inside.pop(block) and is_needed else "drop"
         made.append(Transfer(way, block, issued, due))
 
     for at, blocks in enumerate(near):
@@ -157,7 +118,7 @@ class _Mover:
                         free = [b for b in away if b not in self._before]
                         issued = issued if free else at
                         gone = max(free or away, key=lambda b: (order.get(b, len(order)), b))
-                        way: Way = "out" if self.inside.pop(gone) else "drop"
+                        way = "out" if self.inside.pop(gone) else "drop"
                         made.append(Transfer(way, gone, issued, at))
                     if not (self._visits[k].fills and block not in self._known):
                         made.append(Transfer("back", block, issued, at))
@@ -170,7 +131,7 @@ class _Mover:
         """The transfers of the end."""
         blocks = sorted(self.inside)
         written = (self.inside[b] and is_kept for b in blocks)
-        ways: list[Way] = ["out" if saved else "drop" for saved in written]
+        ways = ["out" if saved else "drop" for saved in written]
         ends = (Transfer(way, b, 0, 0) for way, b in zip(ways, blocks, strict=True))
         return Part(1, (), (*ends,))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.system import Statement, System, loads
-from ostinato.codegen.planning.arena import Layout, layout
+from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.long_lived import Kept, kept
 from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
 from ostinato.codegen.planning.rematerialise import (
@@ -30,6 +30,7 @@ from ostinato.codegen.systems.value_numbering import joined
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.node import Dtype
+from ostinato.runtime.machine_code.arena_layout import Layout
 
 CHEAP = 1.1  # times the time of the usual plan: no other way to keep less is looked for
 

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.index import expr
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.machine_code.linking import words as words_of
 from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.run.arrays import (
@@ -32,7 +33,7 @@ from ostinato.runtime.run.arrays import (
     stored_bytes,
     stored_view,
 )
-from ostinato.runtime.run.artifact import Artifact, Layout
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.callbacks import words
 from ostinato.runtime.run.result_pool import RESULTS
 from ostinato.runtime.run.tensor_bounds import Bounds, words_before
