@@ -61,13 +61,13 @@ def planned(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, bool]:
     for v in visits:
         spans.append(range(steps - 1, -1, -1) if v.reverse else range(steps))
     passes = [Pass(k, span) for k, span in enumerate(spans)]
-    points, made = transferred(visits, passes, Room(steps, 4, count, blocks), is_kept)
+    parts = transferred(visits, passes, Room(steps, 4, count, blocks), is_kept)
     touches = list[Touch]()
-    for k, block in points:
+    for k, block in parts[0].points:
         v, at = visits[k], [t for t in range(steps) if t // count == block]
         near = {s for t in at for s in range(t - v.back, t + v.ahead + 1) if 0 <= s < steps}
         touches.append(Touch(frozenset(s // count for s in near), v.writes, v.fills))
-    return touches, made, blocks, is_kept
+    return touches, tuple(flat(parts)), blocks, is_kept
 
 
 @st.composite
@@ -82,7 +82,7 @@ def planned_rounds(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, b
     visits += [replace(first, writes=False, fills=False, leaf=k) for k in range(rounds)]
     blocks = min(-(-steps // count), least_room(visits) + draw(st.integers(0, 3)))
     is_kept, room = draw(st.booleans()), Room(steps, 4, count, blocks)
-    points, made = transferred(visits, [Pass(0, span, tuple(ends))], room, is_kept)
+    parts = transferred(visits, [Pass(0, span, tuple(ends))], room, is_kept)
     found = list[tuple[int, int, Touch]]()
     for at, t in enumerate(span):
         near = {t // count} if first.near else set[int]()
@@ -91,8 +91,8 @@ def planned_rounds(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, b
         for k in range(rounds):
             for block in dict.fromkeys(s // count for s in range(*ends[k][at])):
                 found.append((1 + k, block, Touch(frozenset((*near, block)), False, False)))
-    assert [(k, block) for k, block, _ in found] == [*points]
-    return [touch for _, _, touch in found], made, blocks, is_kept
+    assert [(k, block) for k, block, _ in found] == [*parts[0].points]
+    return [touch for _, _, touch in found], tuple(flat(parts)), blocks, is_kept
 
 
 @given(planned() | planned_rounds())
@@ -104,8 +104,8 @@ def test_what_every_step_goes_through_stays_but_for_a_few_blocks() -> None:
     loop = replace(visit(0, False, 0, 0, True), fills=True)
     visits, span = [loop, replace(loop, writes=False, fills=False, leaf=0)], range(64)
     room, ends = Room(64, 4, 4, 8), tuple((0, t + 1) for t in span)
-    _, made = transferred(visits, [Pass(0, span, (ends,))], room, False)
-    back = sum(t.way == "back" for t in made)
+    parts = transferred(visits, [Pass(0, span, (ends,))], room, False)
+    back = sum(t.way == "back" for t in flat(parts))
     missed = sum(max(0, -(-end // 4) - (room.blocks - 2)) for _, end in ends)
     assert 0 < back <= missed < sum(-(-end // 4) for _, end in ends)
 
@@ -189,7 +189,7 @@ def in_parts(draw: Any) -> tuple[list[Row], tuple[Part, ...], int, bool]:
     return touched, made, blocks, is_kept
 
 
-def flat(parts: tuple[Part, ...]) -> list[Transfer]:
+def flat(parts: Sequence[Part]) -> list[Transfer]:
     """The transfers of all times of all parts."""
     found, first = list[Transfer](), 0
     for part in parts:
