@@ -216,8 +216,7 @@ def least_extents(pdg: Pdg) -> dict[str, int]:
     needed: dict[Dim, int] = {dim: 1 for dim in pdg.dims() if dim.size is not None}
     reads = [node.op.at for node in pdg.nodes() if isinstance(node.op, Read)]
     for dim, at in (pair for pairs in reads for pair in pairs):
-        ends = (at.lo, at.hi) if isinstance(at, Slice) else (at,)
-        steps = max(_steps(end, dim, at) for end in ends)
+        steps = max(_steps(end, dim, at) for end in at.ends)
         needed[dim] = max(needed.get(dim, 1), steps)
     for dim, window in filter(None, map(_window, pdg.nodes())):  # it must hold a step
         short = window.hi - window.lo - expr(dim.extent)

@@ -78,6 +78,11 @@ class Dim:
         """The name of the extent, also of one that others define."""
         return Extent(self.steps or self.name.upper())
 
+    @property
+    def whole(self) -> Slice:
+        """All steps."""
+        return Slice(expr(0), expr(self.extent))
+
     def __str__(self) -> str:
         return self.name
 
@@ -144,6 +149,20 @@ class Expr(_Asked):
 
     terms: tuple[tuple[Atom, int], ...]
     const: int
+
+    @property
+    def ends(self) -> tuple[Expr, ...]:
+        """Itself: see `Slice`, which has two."""
+        return (self,)
+
+    @property
+    def dims(self) -> frozenset[Dim]:
+        """The dimensions that it mentions."""
+        return dims_of(self)
+
+    def at(self, by: Substitution) -> Expr:
+        """Where dimensions or extents are replaced by expressions, all at once."""
+        return substitute(self, by)
 
     def __add__(self, other: ExprLike) -> Expr:
         right = other if isinstance(other, Expr) else expr(other)
@@ -445,6 +464,20 @@ class Slice:
     lo: Expr
     hi: Expr
     step: int = 1
+
+    @property
+    def ends(self) -> tuple[Expr, ...]:
+        """The expressions that it consists of."""
+        return self.lo, self.hi
+
+    @property
+    def dims(self) -> frozenset[Dim]:
+        """The dimensions that it mentions."""
+        return dims_of(self.lo) | dims_of(self.hi)
+
+    def at(self, by: Substitution) -> Slice:
+        """Where dimensions or extents are replaced by expressions, all at once."""
+        return Slice(substitute(self.lo, by), substitute(self.hi, by), self.step)
 
     @property
     def size(self) -> Expr:
