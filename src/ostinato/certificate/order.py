@@ -11,7 +11,8 @@ What it says of waiting and of memory (barriers, slots, places in the arena) is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg import isl
@@ -22,6 +23,11 @@ from ostinato.pdg.isl import LowerBounds, Relation, Set
 from ostinato.runtime.machine_code.arena_layout import Part
 
 Moment = int | Dim  # a place among siblings, or the loop at that place
+
+
+def places_in(time: Iterable[Moment]) -> tuple[int, ...]:
+    """The places in a time, in order: loops stand between the same ones."""
+    return tuple(t for t in time if not isinstance(t, Dim))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,7 @@ def check_order(steps: Sequence[Step]) -> str:
 def _check_form(step: Step) -> None:
     """Loops, dimensions and time say the same, and no fold runs along a parallel loop."""
     loops = [loop.dim for loop in step.loops]
-    if sorted(loops, key=_serial) != sorted(step.dims, key=_serial):
+    if Counter(loops) != Counter(step.dims):
         raise Misordered(f"`{step.name}` does not have one loop for each of its dimensions")
     if [t for t in step.time if isinstance(t, Dim)] != loops:
         raise Misordered(f"the time of `{step.name}` is not that of its loops")
@@ -118,10 +124,6 @@ def _check_form(step: Step) -> None:
     for loop in step.loops:
         if loop.parallel and loop.dim in step.folded:
             raise Misordered(f"`{step.name}` is folded along the parallel loop `{loop.dim}`")
-
-
-def _serial(dim: Dim) -> int:
-    return dim.serial
 
 
 def _check_read(reader: Step, read: Read, source: Step) -> None:
@@ -227,6 +229,11 @@ class Tensor:
     axes: tuple[Expr, ...]
     item: int
     shares: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The tensor in whose memory it lies."""
+        return self.shares or self.name
 
 
 @dataclass(frozen=True, slots=True)

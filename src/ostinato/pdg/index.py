@@ -366,15 +366,22 @@ def symbols(value: ExprLike) -> frozenset[Dim | Extent]:
     return frozenset(out)
 
 
-@lru_cache(maxsize=4096)
-def _mentioned(atom: FloorDiv | Mod | Extremum | Product) -> frozenset[Dim | Extent]:
+def parts_of(atom: Atom) -> tuple[Expr, ...]:
+    """The expressions that an atom is made of."""
     match atom:
+        case Dim() | Extent():
+            return ()
         case FloorDiv(of, _) | Mod(of, _):
-            return symbols(of)
+            return (of,)
         case Extremum(_, of) | Product(of):
-            return frozenset[Dim | Extent]().union(*map(symbols, of))
+            return of
         case other:
             assert_never(other)
+
+
+@lru_cache(maxsize=4096)
+def _mentioned(atom: Atom) -> frozenset[Dim | Extent]:
+    return frozenset[Dim | Extent]().union(*map(symbols, parts_of(atom)))
 
 
 def dims_of(value: ExprLike) -> frozenset[Dim]:

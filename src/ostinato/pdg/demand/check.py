@@ -64,7 +64,7 @@ def _uncertain(error: CoverageError | DomainError | ShapeError) -> OstinatoError
 
 
 def _check_all(demand: Demand, is_rewritten: bool) -> None:
-    users = _users(demand.pdg)
+    users = demand.pdg.users()
     for node in demand.pdg.nodes():
         match node.op:
             case Input() | Random() | Host():
@@ -85,18 +85,6 @@ def _check_all(demand: Demand, is_rewritten: bool) -> None:
                 _check_window(demand, node, dim, steps)
             case _:
                 pass
-
-
-def _users(pdg: Pdg) -> dict[Node, list[Node]]:
-    """The nodes that read each node; an equation's right side is read by its recurrence."""
-    users: dict[Node, list[Node]] = {}
-    for node in pdg.nodes():
-        for arg in node.args:
-            users.setdefault(arg, []).append(node)
-    for equation in pdg.equations.values():
-        for _, right in equation.cases:
-            users.setdefault(right, []).append(equation.rec)
-    return users
 
 
 def _check_leaf(demand: Demand, users: dict[Node, list[Node]], leaf: Node) -> None:
