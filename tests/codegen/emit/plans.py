@@ -10,11 +10,12 @@ from ostinato.codegen.ir.system import Axis, Load, Pick, Statement, Value
 from ostinato.codegen.ir.tree import Call, Kernel, Loop, Span, Step, Tree
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Place, Slot, Storage
-from ostinato.codegen.planning.plan import Plan, Port
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, ExprLike, Extent, evaluate, expr, symbols
 from ostinato.pdg.node import Dtype
 from ostinato.runtime.machine_code.arena_layout import Layout
+from ostinato.runtime.machine_code.ports import Field
 
 
 def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
@@ -65,8 +66,10 @@ def backwards(d: Dim, *body: Tree) -> Loop:
     return Loop(Span(d, expr(0), expr(d.extent)), True, False, body)
 
 
-def port(name: str, storage: Storage) -> Port:
-    return Port(name, storage.tensor, storage.shape, tuple((k,) for k in range(len(storage.shape))))
+def port(name: str, storage: Storage) -> Field:
+    shape = storage.shape
+    axes = tuple((k,) for k in range(len(shape)))
+    return Field(name, storage.tensor, storage.dtype, shape, shape, axes)
 
 
 def whole(

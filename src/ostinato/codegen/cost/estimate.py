@@ -35,9 +35,10 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.index import Extent, evaluate
+from ostinato.runtime.machine_code.ports import Field
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planning.planned import Plan, Port
+    from ostinato.codegen.planning.planned import Plan
 from dataclasses import field
 
 from ostinato.codegen.ir.system import Call as Applied
@@ -175,38 +176,26 @@ def predicted(
     }
 
 
-def _copied(plan: Plan, port: Port, profile: Profile, point: Point) -> float:
+def _copied(plan: Plan, port: Field, profile: Profile, point: Point) -> float:
     """Copying an argument or a result; one that lies in another order is gathered by strides."""
     if _stays(plan, port, point):
         return 0.0
-    size = _bytes(plan, port, point)
-    elements = size / ITEM_BYTES[plan.storage[port.tensor].dtype]
-    turned = 0.0 if _is_in_order(port) else elements * profile.copy_ns
+    size = _bytes(port, point)
+    turned = 0.0 if port.is_in_order else size / ITEM_BYTES[port.dtype] * profile.copy_ns
     return 2 * size * CostModel(profile).move_ns(size) + turned
 
 
-def _stays(plan: Plan, port: Port, point: Point) -> bool:
+def _stays(plan: Plan, port: Field, point: Point) -> bool:
     """Whether compiled code reads an argument, or writes a result, where the user has it."""
     both = [other.tensor for other in (*plan.inputs, *plan.outputs)]
-    stored = [evaluate(size, point) for size in plan.storage[port.tensor].shape]
-    together = [math.prod(stored[k] for k in axes) for axes in port.axes]
-    return (
-        _is_in_order(port)
-        and together == [evaluate(size, point) for size in port.shape]
-        and both.count(port.tensor) == 1
-        and _bytes(plan, port, point) >= LARGE
-    )
+    is_alone = both.count(port.tensor) == 1
+    return is_alone and port.is_as_stored(point) and _bytes(port, point) >= LARGE
 
 
-def _is_in_order(port: Port) -> bool:
-    order = [axis for axes in port.axes for axis in axes]
-    return order == sorted(order)
-
-
-def _bytes(plan: Plan, port: Port, point: Point) -> float:
+def _bytes(port: Field, point: Point) -> float:
     """The bytes of an argument or a result."""
     elements = math.prod(max(0, evaluate(size, point)) for size in port.shape)
-    return float(elements * ITEM_BYTES[plan.storage[port.tensor].dtype])
+    return float(elements * ITEM_BYTES[port.dtype])
 
 
 class _Walk:

@@ -12,9 +12,9 @@ from ostinato.codegen.ir.system import Statement, loads
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.kernel_partition import calls
-from ostinato.codegen.planning.planned import Plan, Port
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Expr, expr, product
-from ostinato.runtime.machine_code.ports import Area, Field, Interface
+from ostinato.runtime.machine_code.ports import Area, Interface
 
 
 def interface(plan: Plan) -> Interface:
@@ -23,8 +23,8 @@ def interface(plan: Plan) -> Interface:
     return Interface(
         extents=plan.extents,
         tensors=tensors,
-        inputs=tuple(_field(plan, p) for p in plan.inputs if _has_memory(plan, p)),
-        outputs=tuple(_field(plan, p) for p in plan.outputs),
+        inputs=tuple(p for p in plan.inputs if plan.storage[p.tensor].place == "global"),
+        outputs=plan.outputs,
         tiles=tuple(map(_items, (k for k in plan.kernels if k.is_shared))),
         streamed=_streamed(plan),
         late=_late(plan),
@@ -65,15 +65,6 @@ def _items(kernel: Kernel) -> Expr:
         return expr(max(kernel.slices, default=1))
     spans = [s for s in (kernel.parallel, kernel.along) if s]
     return product(s.hi - s.lo for s in spans)
-
-
-def _has_memory(plan: Plan, port: Port) -> bool:
-    return plan.storage[port.tensor].place == "global"
-
-
-def _field(plan: Plan, port: Port) -> Field:
-    storage = plan.storage[port.tensor]
-    return Field(port.name, port.tensor, storage.dtype, storage.shape, port.shape, port.axes)
 
 
 def _late(plan: Plan) -> frozenset[str]:
