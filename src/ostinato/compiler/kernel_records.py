@@ -48,7 +48,7 @@ def shares(
 
 def _spread(found: dict[str, Shares], system: System) -> dict[str, Shares]:
     """The same, with every statement in it."""
-    reads = {n: {x.tensor for x in system.reads(n)} - {n} for n in system.statements}
+    reads = {n: {x.tensor for x in s.reads} - {n} for n, s in system.statements.items()}
     beside: dict[str, list[str]] = {n: [] for n in reads}
     for name, read in reads.items():
         for other in sorted(read):

@@ -8,7 +8,7 @@ from ostinato.codegen.emit.arrivals import walks_of, words
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop, streamed_loop
 from ostinato.codegen.emit.offset_table import offset_table
-from ostinato.codegen.ir.system import Statement, loads
+from ostinato.codegen.ir.system import Statement
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.kernel_partition import calls
@@ -49,7 +49,7 @@ def _area(plan: Plan, name: str) -> Area:
 
 
 def _read(s: Statement) -> set[str]:
-    return {x.tensor for _, value in s.clauses for x in loads(value)}
+    return {x.tensor for x in s.reads}
 
 
 def _together(plan: Plan) -> Iterator[tuple[str, ...]]:

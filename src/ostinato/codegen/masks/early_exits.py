@@ -18,10 +18,11 @@ from ostinato.codegen.ir.system import (
     Choice,
     Literal_,
     Load,
+    Readers,
     Statement,
     Value,
     children,
-    loads,
+    readers,
 )
 from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, leaves
 from ostinato.codegen.masks.guards import guard_of
@@ -65,7 +66,7 @@ def early_ends(
     """How each loop that may end early does so; its mask is known wherever it runs."""
     runs = [run for k in kernels for run in _runs(k.body, frozenset(k.outer))]
     masks = [s for s in statements.values() if s.kind == "map" and s.dtype == "bool"]
-    facts = _Facts(statements, storage, outputs)
+    facts = _Facts(statements, storage, outputs, readers(statements.values()))
     found: dict[Loop, End] = {}
     for mask in masks:
         for dim in mask.result_dims if runs else ():
@@ -105,14 +106,10 @@ class _Facts:
     statements: Mapping[str, Statement]
     storage: Mapping[str, Storage]
     outputs: frozenset[str]
-    readers: dict[str, list[tuple[Statement, Load]]] = field(init=False)
-    known: dict[tuple[str, str], Scalar | None] = field(init=False)  # tensors where a mask is false
-
-    def __post_init__(self) -> None:
-        self.readers, self.known = {name: [] for name in self.statements}, {}
-        for s in self.statements.values():
-            for load in (x for _, value in s.clauses for x in loads(value)):
-                self.readers[load.tensor].append((s, load))
+    readers: Readers
+    known: dict[tuple[str, str], Scalar | None] = field(  # tensors where a mask is false
+        default_factory=dict[tuple[str, str], Scalar | None]
+    )
 
     def end(self, run: _Run, mask: Statement, dim: Dim) -> End | None:
         """Where a loop can look at a mask, if its memory has what is needed."""
@@ -124,7 +121,8 @@ class _Facts:
         kind = next(slot.kind for slot in kept.slots if slot.dim == dim)
         if mask.name not in run.names:
             asks = any(
-                r.name in run.names and _is_here(x, mask) for r, x in self.readers[mask.name]
+                r.name in run.names and _is_here(x, mask)
+                for r, x in self.readers.get(mask.name, ())
             )
             return End(mask.name, 0) if asks and kind == "full" else None
         for place, tree in enumerate(run.loop.body):
@@ -169,7 +167,7 @@ class _Facts:
 
     def _unseen(self, s: Statement, mask: Statement, ends: Sequence[_Run]) -> bool:
         """Whether nobody meets a value at a step after the end."""
-        readers = self.readers[s.name]
+        readers = self.readers.get(s.name, ())
         seen = (not self._is_unseen(s, reader, load, mask, ends) for reader, load in readers)
         return s.name not in self.outputs and not any(seen)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ostinato.codegen.ir.system import Draw, Statement, Value, children, loads
+from ostinato.codegen.ir.system import Draw, Statement, Value, children
 from ostinato.codegen.ir.tree import Nest, Tree, computed, leaves
 from ostinato.codegen.memory.storage import Storage
 
@@ -59,7 +59,7 @@ def _groups(
     written = {storage[name].owner for name in nest.statements}
     of: dict[str, list[str]] = {}  # memory, and the names that touch it
     for name in nest.statements:
-        read = [x for _, value in statements[name].clauses for x in loads(value)]
+        read = statements[name].reads
         owners = {x.tensor: storage[x.tensor].owner for x in read}
         ties = {owners[x.tensor] for x in read if x.axes or owners[x.tensor] in written}
         ties.add(storage[name].owner)

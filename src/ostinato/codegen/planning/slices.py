@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.memory.storage import Storage
@@ -179,8 +179,7 @@ class Slicer:
     def loads(self, leaf: Leaf) -> Iterator[Load]:
         """What a leaf reads from memory."""
         for name in computed(leaf):
-            for _, value in self.statements[name].clauses:
-                yield from (x for x in loads(value) if self.in_memory(x.tensor))
+            yield from (x for x in self.statements[name].reads if self.in_memory(x.tensor))
 
     def is_in_turn(self, load: Load, lane: Dim, leaf: Leaf) -> bool:
         """Whether a load stays in the slice that is computed.

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ostinato.codegen.ir.ending_masks import never_returns
-from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.system import Load, Statement
 from ostinato.pdg.index import Dim, expr
-from ostinato.pdg.scc import components
+from ostinato.pdg.scc import closed, components
 
 
 def carried_dims(statements: Mapping[str, Statement]) -> dict[str, frozenset[Dim]]:
@@ -36,8 +36,7 @@ def _reads(statements: Mapping[str, Statement]) -> list[Read]:
     return [
         Read(name, load.tensor, _back(load, statements[load.tensor], s))
         for name, s in statements.items()
-        for _, value in s.clauses
-        for load in loads(value)
+        for load in s.reads
     ]
 
 
@@ -114,10 +113,4 @@ def _ending_dims(
 
 def _needed(statements: Mapping[str, Statement], name: str) -> frozenset[str]:
     """What a statement is computed from, itself included."""
-    found, pending = {name}, [name]
-    while pending:
-        values = (value for _, value in statements[pending.pop()].clauses)
-        fresh = {x.tensor for value in values for x in loads(value)} - found
-        found |= fresh
-        pending += sorted(fresh)
-    return frozenset(found)
+    return frozenset(closed([name], lambda n: (x.tensor for x in statements[n].reads)))
