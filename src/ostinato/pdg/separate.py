@@ -35,6 +35,14 @@ def separate_dims(pdg: Pdg) -> tuple[Dim, ...]:
     return tuple(d for d in pdg.dims() if d in found)
 
 
+def loops_of(separate: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """What never becomes an axis: all of `separate_dims` but the innermost, which fills vectors.
+
+    Axes of several would be there in every order, of every value.
+    """
+    return separate[:-1]
+
+
 def _joined(node: Node, summed: Set[Dim]) -> Set[Dim]:
     """The dimensions whose points have to do with each other in one operator, but for slices."""
     sizes = _NONE.union(*map(dims_of, node.shape))

@@ -148,13 +148,12 @@ class Estimate:
 def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: int) -> Estimate:
     """The predicted time of a run with these extents; a missing one counts as `TYPICAL_EXTENT`."""
     found = _Walk(plan, profile, workers)
-    point: Point = {Extent(name): extents.get(name, TYPICAL_EXTENT) for name in plan.extents}
-    found.steps(plan.driver, point, 1.0)
+    point = found.run(extents)
     ports = (*plan.inputs, *plan.outputs)
     copied = sum(_copied(plan, port, profile, point) for port in ports)
     return Estimate(
         {k.name: found.kernels.get(k.name, 0.0) for k in plan.kernels},
-        found.barriers,
+        found.barriers * found.cost.meeting_ns(workers),
         passing_ns(plan, profile, point, workers),
         copied,
         CostModel(profile).call_ns(workers),
@@ -198,41 +197,62 @@ def _bytes(port: Field, point: Point) -> float:
     return float(elements * ITEM_BYTES[port.dtype])
 
 
-class _Walk:
-    """Sums up kernels and barriers over the driver."""
+class Walk:
+    """Goes over the calls of a driver, with how often each is made, and counts barriers."""
 
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
+        """Walk nothing yet."""
         self.plan, self.profile, self.workers = plan, profile, workers
         self.cost = CostModel(profile)
         self.leaves = Leaves(plan.statements, plan.storage, self.cost, plan.keeps_parts)
-        self.barrier_ns = self.cost.meeting_ns(workers)
         self.needed = Needed(plan.guards)
-        self.kernels: dict[str, float] = {}
         self.barriers = 0.0
 
+    def run(self, extents: Mapping[str, int]) -> Point:
+        """Walk all of a run with these extents; a missing one counts as `TYPICAL_EXTENT`."""
+        point: Point = {Extent(n): extents.get(n, TYPICAL_EXTENT) for n in self.plan.extents}
+        self.steps(self.plan.driver, point, 1.0)
+        return point
+
     def steps(self, steps: Sequence[Step], point: Point, times: float) -> None:
+        """Walk steps at a point that are done so many times."""
         for step in steps:
             match step:
                 case Barrier():
-                    self.barriers += times * self.barrier_ns
+                    self.barriers += times
                 case DriverLoop(span, _, outermost, body):
                     length, inner = middle(span, point)
-                    self.barriers += outermost * times * length * self.barrier_ns
+                    self.barriers += outermost * times * length
                     self.needed.enter(span)
                     self.steps(body, inner, times * length)
                 case Call(number):
-                    kernel = self.plan.kernels[number]
-                    taken = times * self.call(kernel, point)
-                    self.kernels[kernel.name] = self.kernels.get(kernel.name, 0.0) + taken
+                    of = self.plan.kernels[number].body
+                    inside = (name for leaf, _, _ in leaves(of) for name in computed(leaf))
+                    self.leaves.near = frozenset(inside)
+                    self.call(number, point, times)
                 case unknown:
                     assert_never(unknown)
 
-    def call(self, kernel: Kernel, point: Point) -> float:
+    def call(self, number: int, point: Point, times: float) -> None:
+        """Note the calls of a kernel at a point."""
+        raise NotImplementedError
+
+
+class _Walk(Walk):
+    """Sums up kernels over the driver."""
+
+    def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
+        super().__init__(plan, profile, workers)
+        self.kernels: dict[str, float] = {}
+
+    def call(self, number: int, point: Point, times: float) -> None:
+        kernel = self.plan.kernels[number]
+        taken = times * self.taken(kernel, point)
+        self.kernels[kernel.name] = self.kernels.get(kernel.name, 0.0) + taken
+
+    def taken(self, kernel: Kernel, point: Point) -> float:
         """The time until the last worker is done with a kernel."""
         start = self.profile.kernel_ns
-        self.leaves.near = frozenset(
-            name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf)
-        )
         if kernel.parallel is None:
             parts = min(self.workers, max(kernel.slices)) if kernel.sliced else 1
             if self.has_many_lanes(kernel, point):

@@ -14,6 +14,7 @@ from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import Affine, Iota, Node, Pdg
+from ostinato.pdg.separate import loops_of
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.components import Chain, Vertex
 from ostinato.rewrite.relations.meanings import result_types
@@ -316,11 +317,8 @@ class Loaded:
 
     @property
     def loops(self) -> frozenset[Dim]:
-        """What never becomes an axis: all of ``separate`` but the innermost, which fills vectors.
-
-        Axes of several would be there in every order, of every value.
-        """
-        return frozenset(self.separate[:-1])
+        """What never becomes an axis."""
+        return frozenset(loops_of(self.separate))
 
     def row(self, relation: str, *cells: int | str) -> None:
         self.rows.setdefault(relation, []).append(cells)
