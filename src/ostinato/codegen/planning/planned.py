@@ -17,8 +17,8 @@ from ostinato.pdg.index import Dim
 from ostinato.runtime.machine_code.ports import Field
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planning.kernel_partition import Access
     from ostinato.codegen.planning.liveness import Life
+    from ostinato.codegen.planning.slices import Access
     from ostinato.codegen.planning.visits import Walks
 
 
