@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ostinato.codegen.ir.ending_masks import never_returns
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.pdg.index import Dim, expr
-from ostinato.pdg.scc import closed, components
+from ostinato.pdg.scc import closed, components_with
 
 
 def carried_dims(statements: Mapping[str, Statement]) -> dict[str, frozenset[Dim]]:
@@ -49,20 +49,9 @@ def _back(load: Load, producer: Statement, reader: Statement) -> dict[Dim, int |
     return out
 
 
-def _components(
-    names: frozenset[str], reads: Sequence[Read]
-) -> Iterator[tuple[list[str], list[Read]]]:
+def _components(names: frozenset[str], reads: Sequence[Read]) -> list[tuple[list[str], list[Read]]]:
     """Statements that need each other, with the reads between them."""
-    succ: dict[str, list[str]] = {name: [] for name in sorted(names)}
-    for r in reads:
-        succ[r.tensor].append(r.reader)
-    groups = components(list(succ), succ)
-    of = {name: k for k, group in enumerate(groups) for name in group}
-    inside: list[list[Read]] = [[] for _ in groups]
-    for r in reads:
-        if of[r.reader] == of[r.tensor]:
-            inside[of[r.reader]].append(r)
-    yield from zip(groups, inside, strict=True)
+    return components_with(sorted(names), reads, lambda r: (r.tensor, r.reader))
 
 
 def _carriers(group: Sequence[str], reads: Sequence[Read]) -> set[Dim]:
