@@ -28,7 +28,7 @@ from ostinato.codegen.ir.tree import (
     Span,
     Step,
     Tree,
-    computed,
+    computed_in,
     leaves,
 )
 from ostinato.codegen.loops.expression import ITEM_BYTES
@@ -54,13 +54,13 @@ def waiting_ns(loop: Loop, statements: Mapping[str, Statement], cost: CostModel)
 
     0.0 if no step of the loop needs the one before.
     """
-    inside = [leaf for leaf, _, _ in leaves(loop.body)]
-    own = {name: statements[name] for leaf in inside for name in computed(leaf)}
+    own = {name: statements[name] for name in computed_in(loop.body)}
     ways = _Ways(loop.dim, own, cost)
     for s in own.values():  # in the order in which they are computed
         ways.add(s)
     found = [ways.known[name].get(name, 0.0) for name in own]
-    added = (name for leaf in inside if isinstance(leaf, Nest) for name in leaf.memory)
+    nests = (leaf for leaf, _, _ in leaves(loop.body) if isinstance(leaf, Nest))
+    added = (name for leaf in nests for name in leaf.memory)
     found += [ways.fold(own[name]) for name in added]
     return max(found, default=0.0)
 
@@ -226,9 +226,7 @@ class Walk:
                     self.needed.enter(span)
                     self.steps(body, inner, times * length)
                 case Call(number):
-                    of = self.plan.kernels[number].body
-                    inside = (name for leaf, _, _ in leaves(of) for name in computed(leaf))
-                    self.leaves.near = frozenset(inside)
+                    self.leaves.near = frozenset(computed_in(self.plan.kernels[number].body))
                     self.call(number, point, times)
                 case unknown:
                     assert_never(unknown)
@@ -271,8 +269,8 @@ class _Walk(Walk):
         They decide so before a run, by axes of one size.
         """
         shared = self.plan.target.shared_lanes
-        names = (name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf))
-        axes = (a for name in names for a in self.plan.statements[name].axes)
+        statements = map(self.plan.statements.__getitem__, computed_in(kernel.body))
+        axes = (a for s in statements for a in s.axes)
         sizes = (a.size for a in axes if not dims_of(a.size))
         return bool(shared) and any(evaluate(size, point) > shared for size in sizes)
 

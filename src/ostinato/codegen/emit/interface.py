@@ -9,7 +9,7 @@ from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop, streamed_loop
 from ostinato.codegen.emit.offset_table import offset_table
 from ostinato.codegen.ir.system import Statement
-from ostinato.codegen.ir.tree import Kernel, computed, leaves
+from ostinato.codegen.ir.tree import Kernel, computed_in
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.kernel_partition import calls
 from ostinato.codegen.planning.planned import Plan
@@ -74,7 +74,7 @@ def _late(plan: Plan) -> frozenset[str]:
         return frozenset()
     after = calls(plan.driver[plan.driver.index(loop) + 1 :])
     trees = [tree for number in after for tree in plan.kernels[number].body]
-    written = {name for leaf, _, _ in leaves(tuple(trees)) for name in computed(leaf)}
+    written = computed_in(tuple(trees))
     return frozenset(p.name for p in plan.outputs if p.tensor in written)
 
 

@@ -24,7 +24,7 @@ from ostinato.codegen.ir.system import (
     children,
     readers,
 )
-from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, leaves
+from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, computed_in
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.pdg.bounds import conjuncts
@@ -96,8 +96,7 @@ def _runs(trees: Sequence[Tree], around: frozenset[Dim]) -> Iterator[_Run]:
             span, inside = tree.span, around | {tree.dim}
             whole = span.lo == expr(0) and span.hi == expr(tree.dim.extent)
             if whole and not (tree.reverse or tree.parallel):
-                names = (name for leaf, _, _ in leaves(tree.body) for name in computed(leaf))
-                yield _Run(tree, inside, frozenset(names))
+                yield _Run(tree, inside, frozenset(computed_in(tree.body)))
             yield from _runs(tree.body, inside)
 
 
