@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from ostinato.codegen.planning.packing import Tries, packed, tensors_of, tries
-from tests.codegen.arenas import MIB, Part, bound, cut, many_short, thinned
+from ostinato.codegen.planning.packing import Block, Tries, packed, tensors_of, tries
+from tests.codegen.arenas import MIB, bound, cut, many_short, thinned
 
 LARGE = 64 * MIB
-ARENAS: dict[str, tuple[int, Callable[[int], list[Part]]]] = {
+ARENAS: dict[str, tuple[int, Callable[[int], list[Block]]]] = {
     "100, straight cuts": (MIB, lambda seed: cut(100, seed)),
     "100, three wheels in ten": (MIB, lambda seed: cut(100, seed, 0.3)),
     "300, straight cuts": (MIB, lambda seed: cut(300, seed)),
@@ -35,19 +35,19 @@ ARENAS: dict[str, tuple[int, Callable[[int], list[Part]]]] = {
 }
 
 
-def alone(parts: Sequence[Part], least: int) -> int:
+def alone(parts: Sequence[Block], least: int) -> int:
     """The height of tensors that are not joined."""
     found = Tries(tensors_of(parts), least)
     found.run(tries(len(parts)) * len(parts))
     return found.least
 
 
-def lowest(parts: Sequence[Part], least: int) -> int:
+def lowest(parts: Sequence[Block], least: int) -> int:
     """The height that packing comes to."""
     return packed(parts, least)[1]
 
 
-def line(name: str, arenas: Sequence[list[Part]], least: Sequence[int]) -> str:
+def line(name: str, arenas: Sequence[list[Block]], least: Sequence[int]) -> str:
     """One kind of arena: least, median and most of both in percent, and the ratio of times."""
     times, columns = [time.process_time()], list[str]()
     for height in (alone, lowest):
@@ -59,14 +59,14 @@ def line(name: str, arenas: Sequence[list[Part]], least: Sequence[int]) -> str:
     return f"| {name} | {' | '.join(columns)} | {ratio:.1f} |"
 
 
-def read(path: Path) -> list[Part]:
+def read(path: Path) -> list[Block]:
     """An instance of MiniMalloc; its lives end before ``upper``."""
     with path.open() as file:
         rows = [
             (r["id"], int(r["size"]), int(r["lower"]), int(r["upper"]))
             for r in csv.DictReader(file)
         ]
-    return [Part(name, size, first, end - 1) for name, size, first, end in rows]
+    return [Block(name, size, first, end - 1) for name, size, first, end in rows]
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ CUTS = (equal(T, 0), equal(T, expr(T.extent) - 1), at_least(T, 1), at_least(0, T
 @pytest.mark.parametrize("cond", CUTS, ids=str)
 def test_a_condition_cuts_a_history_into_where_it_holds_and_where_not(cond: Cond) -> None:
     tables = Tables((T,))
-    whole, number = tables.id(tables.full(T)), tables.id(cond)
+    whole, number = tables.id(T.whole), tables.id(cond)
     found = rows(tables)
     here = substitute_cond(cond, {T: expr(K)})
     for side, name in enumerate(("holds_low", "holds_high")):
@@ -90,7 +90,7 @@ def test_a_condition_cuts_a_history_into_where_it_holds_and_where_not(cond: Cond
 
 def test_conditions_that_cut_are_found() -> None:
     tables = Tables((T,))
-    tables.id(tables.full(T))
+    tables.id(T.whole)
     numbers = [tables.id(cond) for cond in CUTS]
     found = rows(tables)
     cut = {c for name in ("holds_low", "holds_high") for c, *_ in found[name]}

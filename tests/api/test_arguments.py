@@ -1,5 +1,6 @@
 """Arguments of a run: what is bound, and what is refused with which words."""
 
+from collections.abc import Mapping
 from inspect import signature
 
 import numpy as np
@@ -18,7 +19,7 @@ def program() -> ot.Program:
     return ot.Program(y=x.sum() + next_one[t + 1] + ot.index(ot.dims("k")) * ot.dims("n").size)
 
 
-def bind(**arguments: object) -> dict[str, int]:
+def bind(**arguments: object) -> Mapping[str, int]:
     return program().signature.bind(arguments).extents
 
 

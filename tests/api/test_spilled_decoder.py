@@ -12,12 +12,15 @@ import pytest
 import ostinato as ot
 from bench.ours.models import Transformer, generation
 from ostinato import nn, optim
-from ostinato.certificate.order import Part, Passage
+from ostinato.certificate.order import Layout, Passage
 from ostinato.certificate.slots import Misplaced
+from ostinato.certificate.spelled import read_record, record_data
 from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.certificate.transfer_proof import check_transfers
 from ostinato.codegen.planning.arena import layout
 from ostinato.pdg.index import Dim
+from ostinato.pdg.text.spelling import Spelling
+from ostinato.runtime.machine_code.arena_layout import Part
 from ostinato.runtime.run.frame import Frame
 from tests.api.test_spill import moved, seen
 from tests.codegen.test_estimate import planned
@@ -89,7 +92,7 @@ def test_certificates_prove_its_transfers(is_called: bool) -> None:
 
 def without_a_point(of: Passage) -> tuple[Part, ...]:
     (part, *rest) = of.parts
-    return (replace(part, points=part.points[:-1]), *rest)
+    return (part._replace(points=part.points[:-1]), *rest)
 
 
 def test_a_loop_of_the_driver_may_share_out_other_work() -> None:
@@ -197,11 +200,23 @@ def test_certificates_prove_a_plan_that_comes_again(monkeypatch: pytest.MonkeyPa
     assert max(part.times for p in made.passages for part in p.parts) > 10
     assert check_transfers(order, made, 2) == moved(made.passages)
     k = next(k for k, part in enumerate(first.parts) if part.times > 1)
-    more = replace(first.parts[k], times=first.parts[k].times + 1)
+    more = first.parts[k]._replace(times=first.parts[k].times + 1)
     parts = (*first.parts[:k], more, *first.parts[k + 1 :])
     other = replace(made, passages=(replace(first, parts=parts), *made.passages[1:]))
     with pytest.raises(Misplaced, match="is not waited for at every block"):
         check_transfers(order, other, 2)
+
+
+def test_a_certificate_says_what_moves_before_a_point_and_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ostinato.codegen.planning.block_moves.MOST_POINTS", 1_500)
+    (made,) = layouts_of(planned(decoder(), **SIZES), 2, [SIZES], 220_000)
+    assert any(t.issued < 0 for p in made.passages for part in p.parts for t in part.transfers)
+    whole, names = replace(made, passages=(replace(made.passages[0], slot=-1),)), Spelling()
+    written = [(layout, record_data(layout, names)) for layout in (made, whole)]
+    read = Spelling.read_dims(names.dims())
+    assert all(read_record(Layout, data, "it", read) == layout for layout, data in written)
 
 
 def test_a_hundred_thousand_steps_have_a_plan() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.certificate.order import Part, Transfer
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.touched_blocks import Row, Touch
-from ostinato.certificate.transfer_proof import check_parts, check_passage
+from ostinato.certificate.transfer_proof import check_parts
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.planning import block_moves
-from ostinato.codegen.planning.block_moves import Pass, Room, least_room, transferred
+from ostinato.codegen.planning.block_moves import Pass, least_room, transferred
 from ostinato.codegen.planning.visits import Visit
 from ostinato.pdg.index import Dim, expr
+from ostinato.runtime.machine_code.arena_layout import Part, Room, Transfer
 
 T = Dim("t")
 
@@ -25,6 +26,25 @@ T = Dim("t")
 def visit(place: int, reverse: bool, back: int, ahead: int, writes: bool) -> Visit:
     fills = writes and place == 0 and not (back if reverse else ahead)
     return Visit(place, Span(T, expr(0), expr(T.extent)), reverse, back, ahead, writes, fills)
+
+
+def check_passage(
+    tensor: str, touches: Sequence[Touch], transfers: Sequence[Transfer], room: int, is_kept: bool
+) -> None:
+    """Prove the transfers of one history, of which each point is one of its own."""
+    points, count = tuple((0, k) for k in range(len(touches))), len(touches)
+    before = tuple(t for t in transfers if t.issued < count)
+    last = (
+        t._replace(issued=t.issued - count, due=t.due - count) for t in transfers[len(before) :]
+    )
+    row = tuple((0, k, touch) for k, touch in enumerate(touches))
+    check_parts(
+        tensor,
+        iter([row] if row else ()),
+        (Part(1, points, before), Part(1, (), (*last,))),
+        room,
+        is_kept,
+    )
 
 
 @st.composite
@@ -41,13 +61,13 @@ def planned(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, bool]:
     for v in visits:
         spans.append(range(steps - 1, -1, -1) if v.reverse else range(steps))
     passes = [Pass(k, span) for k, span in enumerate(spans)]
-    points, made = transferred(visits, passes, Room(steps, 4, count, blocks), is_kept)
+    parts = transferred(visits, passes, Room(steps, 4, count, blocks), is_kept)
     touches = list[Touch]()
-    for k, block in points:
+    for k, block in parts[0].points:
         v, at = visits[k], [t for t in range(steps) if t // count == block]
         near = {s for t in at for s in range(t - v.back, t + v.ahead + 1) if 0 <= s < steps}
         touches.append(Touch(frozenset(s // count for s in near), v.writes, v.fills))
-    return touches, tuple(Transfer(*t) for t in made), blocks, is_kept
+    return touches, tuple(flat(parts)), blocks, is_kept
 
 
 @st.composite
@@ -62,7 +82,7 @@ def planned_rounds(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, b
     visits += [replace(first, writes=False, fills=False, leaf=k) for k in range(rounds)]
     blocks = min(-(-steps // count), least_room(visits) + draw(st.integers(0, 3)))
     is_kept, room = draw(st.booleans()), Room(steps, 4, count, blocks)
-    points, made = transferred(visits, [Pass(0, span, tuple(ends))], room, is_kept)
+    parts = transferred(visits, [Pass(0, span, tuple(ends))], room, is_kept)
     found = list[tuple[int, int, Touch]]()
     for at, t in enumerate(span):
         near = {t // count} if first.near else set[int]()
@@ -71,8 +91,8 @@ def planned_rounds(draw: Any) -> tuple[list[Touch], tuple[Transfer, ...], int, b
         for k in range(rounds):
             for block in dict.fromkeys(s // count for s in range(*ends[k][at])):
                 found.append((1 + k, block, Touch(frozenset((*near, block)), False, False)))
-    assert [(k, block) for k, block, _ in found] == [*points]
-    return [touch for _, _, touch in found], tuple(Transfer(*t) for t in made), blocks, is_kept
+    assert [(k, block) for k, block, _ in found] == [*parts[0].points]
+    return [touch for _, _, touch in found], tuple(flat(parts)), blocks, is_kept
 
 
 @given(planned() | planned_rounds())
@@ -84,8 +104,8 @@ def test_what_every_step_goes_through_stays_but_for_a_few_blocks() -> None:
     loop = replace(visit(0, False, 0, 0, True), fills=True)
     visits, span = [loop, replace(loop, writes=False, fills=False, leaf=0)], range(64)
     room, ends = Room(64, 4, 4, 8), tuple((0, t + 1) for t in span)
-    _, made = transferred(visits, [Pass(0, span, (ends,))], room, False)
-    back = sum(t.way == "back" for t in made)
+    parts = transferred(visits, [Pass(0, span, (ends,))], room, False)
+    back = sum(t.way == "back" for t in flat(parts))
     missed = sum(max(0, -(-end // 4) - (room.blocks - 2)) for _, end in ends)
     assert 0 < back <= missed < sum(-(-end // 4) for _, end in ends)
 
@@ -100,9 +120,9 @@ def test_a_transfer_less_moved_or_otherwise_is_refused(of: Any, data: Any) -> No
     others = [
         (),
         (t, t),
-        (replace(t, block=end + 50),),
-        (replace(t, issued=t.due + 1),),
-        (replace(t, issued=end + 1, due=end + 1),),
+        (t._replace(block=end + 50),),
+        (t._replace(issued=t.due + 1),),
+        (t._replace(issued=end + 1, due=end + 1),),
     ]
     other = data.draw(st.sampled_from(others))
     with pytest.raises(Misplaced, match="`h`: "):
@@ -155,7 +175,6 @@ def in_parts(draw: Any) -> tuple[list[Row], tuple[Part, ...], int, bool]:
     rows = (*block_moves.rows_of(visits, passes, room),)
     made = block_moves.repeated(visits, rows, room, is_kept)
     assert made is not None
-    parts = tuple(Part(p.times, p.points, tuple(Transfer(*t) for t in p.transfers)) for p in made)
     known: dict[object, Row] = {}
     touched = [
         known.setdefault(
@@ -167,16 +186,16 @@ def in_parts(draw: Any) -> tuple[list[Row], tuple[Part, ...], int, bool]:
         )
         for row in rows
     ]
-    return touched, parts, blocks, is_kept
+    return touched, made, blocks, is_kept
 
 
-def flat(parts: tuple[Part, ...]) -> list[Transfer]:
+def flat(parts: Sequence[Part]) -> list[Transfer]:
     """The transfers of all times of all parts."""
     found, first = list[Transfer](), 0
     for part in parts:
         for _ in range(part.times):
             found += [
-                replace(t, issued=first + t.issued, due=first + t.due) for t in part.transfers
+                t._replace(issued=first + t.issued, due=first + t.due) for t in part.transfers
             ]
             first += len(part.points)
     return found
@@ -196,15 +215,15 @@ def test_a_part_that_comes_once_more_or_moves_otherwise_is_refused(of: Any, data
     rows, parts, room, is_kept = of
     k = data.draw(st.integers(0, len(parts) - 1))
     part = parts[k]
-    others = [replace(part, times=part.times + 1)] if part.points else []
-    others += [replace(part, points=part.points[:-1])] if part.points else []
+    others = [part._replace(times=part.times + 1)] if part.points else []
+    others += [part._replace(points=part.points[:-1])] if part.points else []
     if part.transfers:
         at = data.draw(st.integers(0, len(part.transfers) - 1))
         less = part.transfers[:at] + part.transfers[at + 1 :]
-        early = replace(part.transfers[at], issued=-2)
+        early = part.transfers[at]._replace(issued=-2)
         others += [
-            replace(part, transfers=less),
-            replace(part, transfers=(early, *less)),
+            part._replace(transfers=less),
+            part._replace(transfers=(early, *less)),
         ]
     for other in others:
         with pytest.raises(Misplaced, match="`h`: "):

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+
+from ostinato.codegen.planning.packing import Block
 
 LINE = 64
 MIB = 1 << 20
 Box = tuple[int, int, int, int]  # its first phase, the one behind it, its lowest place, its end
 
 
-@dataclass(frozen=True)
-class Part:
-    """A part of an arena."""
-
-    name: str
-    size: int
-    first: int
-    last: int
-
-
 def cut(
     count: int, seed: int, wheels: float = 0.0, phases: int = 200, height: int = MIB
-) -> list[Part]:
+) -> list[Block]:
     """An arena that is full at all times, cut into so many blocks: its height is the optimum.
 
     Of the cuts a share are ``wheels``, five blocks around each other that no straight cut parts.
@@ -53,11 +44,11 @@ def _large(chance: random.Random, boxes: list[Box]) -> int:
     return max(few, key=lambda k: (boxes[k][1] - boxes[k][0]) * (boxes[k][3] - boxes[k][2]))
 
 
-def _parts(boxes: list[Box]) -> list[Part]:
-    return [Part(f"t{k}", d - c, a, b - 1) for k, (a, b, c, d) in enumerate(boxes)]
+def _parts(boxes: list[Box]) -> list[Block]:
+    return [Block(f"t{k}", d - c, a, b - 1) for k, (a, b, c, d) in enumerate(boxes)]
 
 
-def many_short(count: int, seed: int, phases: int = 400, bands: int = 40) -> list[Part]:
+def many_short(count: int, seed: int, phases: int = 400, bands: int = 40) -> list[Block]:
     """A full arena of a few long tensors, and of many short ones with ragged sizes.
 
     Three bands in ten are cut once, the others in time four times out of five.
@@ -84,33 +75,33 @@ def many_short(count: int, seed: int, phases: int = 400, bands: int = 40) -> lis
     return _parts(boxes + long)
 
 
-def thinned(parts: list[Part], share: float, seed: int) -> list[Part]:
+def thinned(parts: list[Block], share: float, seed: int) -> list[Block]:
     """Without a share of what is not in use at one phase, which stays full: the optimum stays."""
     chance = random.Random(seed)
     full = chance.randrange(max(p.last for p in parts))
     return [p for p in parts if p.first <= full <= p.last or chance.random() >= share]
 
 
-def shrunk(parts: list[Part], share: float, seed: int) -> list[Part]:
+def shrunk(parts: list[Block], share: float, seed: int) -> list[Block]:
     """Sizes that are smaller by up to a share: nothing fits exactly, the optimum is not known."""
     chance = random.Random(seed)
     sizes = (int(p.size * (1 - share * chance.random())) // LINE * LINE for p in parts)
-    return [Part(p.name, max(LINE, n), p.first, p.last) for p, n in zip(parts, sizes, strict=True)]
+    return [Block(p.name, max(LINE, n), p.first, p.last) for p, n in zip(parts, sizes, strict=True)]
 
 
-def layers(seed: int, count: int = 60) -> list[Part]:
+def layers(seed: int, count: int = 60) -> list[Block]:
     """Layers whose values are read again in the reverse order, and values between two phases."""
-    chance, out = random.Random(seed), list[Part]()
+    chance, out = random.Random(seed), list[Block]()
     for k in range(count):
         size = LINE * chance.choice([1, 2, 4, 8, 16, 64, chance.randint(1, 200)])
-        out.append(Part(f"layer{k}", size, k, 2 * count - k))
+        out.append(Block(f"layer{k}", size, k, 2 * count - k))
         for j in range(chance.randint(0, 3)):
             at, few = chance.randrange(2 * count - 2), chance.randint(1, 300)
-            out.append(Part(f"{k}.{j}", LINE * few, at, at + chance.randint(0, 2)))
+            out.append(Block(f"{k}.{j}", LINE * few, at, at + chance.randint(0, 2)))
     return out
 
 
-def bound(parts: list[Part]) -> int:
+def bound(parts: list[Block]) -> int:
     """What is in use at once in the fullest phase."""
     phases = {p.first for p in parts}
     return max(sum(p.size for p in parts if p.first <= k <= p.last) for k in phases)

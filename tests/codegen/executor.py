@@ -31,13 +31,15 @@ from ostinato.codegen.ir.tree import (
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planning.arena import Layout, layout
+from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.kernel_partition import Chain, phases
-from ostinato.codegen.planning.plan import Plan, Port
+from ostinato.codegen.planning.plan import Plan
 from ostinato.codegen.systems.axes import operands, walked
 from ostinato.pdg.condition import holds
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.runtime.machine_code.arena_layout import Layout
+from ostinato.runtime.machine_code.ports import Field
 from tests.codegen.judge import PAIRS, Arrays, Number, Point, apply, drawn, picked, whole_row
 
 Registers = dict[tuple[str, tuple[int, ...]], Number]
@@ -70,7 +72,7 @@ class Memory:
         local = worker * self.place.local_stride if s.place == "local" else 0
         return base + local + offset * ITEM_BYTES[s.dtype]
 
-    def array(self, port: Port) -> npt.NDArray[Any]:
+    def array(self, port: Field) -> npt.NDArray[Any]:
         """A view of an argument or result in the user's shape."""
         s = self.plan.storage[port.tensor]
         shape = [evaluate(e, self.extents) for e in s.shape]
@@ -82,7 +84,7 @@ class Memory:
         wanted = tuple(slice(evaluate(e, self.extents)) for e in port.shape)
         return stored.transpose(flat).reshape(merged)[wanted]
 
-    def fill(self, port: Port, given: npt.NDArray[Any]) -> None:
+    def fill(self, port: Field, given: npt.NDArray[Any]) -> None:
         s = self.plan.storage[port.tensor]
         base, item = self.place.offsets[s.tensor], ITEM_BYTES[s.dtype]
         self.cells[base : base + given.size * item : item] = given.ravel()

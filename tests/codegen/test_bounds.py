@@ -21,7 +21,7 @@ def clamp_of(at: Expr, cond: Cond = ALWAYS) -> Clamp:
     load = Load("rows", (), (at,), "float32")
     reader = Statement("y", "map", (T,), (), ((cond, load),), "float32")
     found = prove_bounds(System({"rows": rows, "y": reader}, {"y": "y"}, {}))
-    return next(iter(found.reads("y"))).clamp
+    return next(iter(found.statements["y"].reads)).clamp
 
 
 def test_an_index_of_an_axis_that_may_leave_it_is_clamped() -> None:

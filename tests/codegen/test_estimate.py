@@ -123,6 +123,14 @@ def test_workers_share_tiles() -> None:
     assert kernels(of(program, 2, B=4096)) == pytest.approx(kernels(of(program, 1, B=4096)) / 2)
 
 
+def test_ranges_that_grow_with_the_step_are_priced_for_every_target() -> None:
+    t = ot.dims("t")
+    window = ot.input("x", over=t)[ot.maximum(t - 15, 0) : t + 1]
+    program, options = ot.Program(y=window.max(0)), Options(hints={"T": 1024}, target="cuda")
+    plan, _ = plan_of(optimize_pdg(program.pdg, None, options), options)
+    assert estimate(plan, PROFILE, {"T": 1024}, 132).total > 0.0
+
+
 def test_one_worker_waits_for_nobody() -> None:
     b, t = ot.dims("b t")
     h = ot.recurrent("h", over=(b, t))

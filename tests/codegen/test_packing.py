@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.codegen.planning import packing
-from ostinato.codegen.planning.packing import LEAST_TRIES, Tries, packed
+from ostinato.codegen.planning.packing import LEAST_TRIES, Block, Tries, packed
 from ostinato.codegen.planning.rectangles import Rectangle, joined
-from tests.codegen.arenas import MIB, Part, bound, cut, layers, many_short, shrunk, thinned
+from tests.codegen.arenas import MIB, bound, cut, layers, many_short, shrunk, thinned
 
 
-def above(parts: Sequence[Part], least: int = MIB) -> float:
+def above(parts: Sequence[Block], least: int = MIB) -> float:
     """By how many percent packing is above the least height; what is in use together is apart."""
     offsets, total = packed(parts, least)
     assert offsets.keys() == {p.name for p in parts}
@@ -86,7 +86,7 @@ SMALL = st.tuples(st.integers(0, 6), st.integers(0, 12), st.integers(0, 5))
 def test_whatever_lives_are_their_places_are_apart_and_in_any_order_the_same(
     lives: list[tuple[int, int, int]],
 ) -> None:
-    parts = [Part(f"t{k}", 64 * n, at, at + more) for k, (n, at, more) in enumerate(lives)]
+    parts = [Block(f"t{k}", 64 * n, at, at + more) for k, (n, at, more) in enumerate(lives)]
     least = bound(parts) if parts else 0
     sized = [p for p in parts if p.size]
     assert (above(sized, least) if least else 0) >= 0
@@ -94,16 +94,16 @@ def test_whatever_lives_are_their_places_are_apart_and_in_any_order_the_same(
 
 
 def test_what_has_no_size_takes_no_room_between_others() -> None:
-    full = [Part(f"f{k}", 64, k, k) for k in range(9)]
-    none = [Part(f"n{k}", 0, k % 9, k % 9 + k % 2) for k in range(8)]
+    full = [Block(f"f{k}", 64, k, k) for k in range(9)]
+    none = [Block(f"n{k}", 0, k % 9, k % 9 + k % 2) for k in range(8)]
     offsets, total = packed([*full, *none], 64)
     assert total == 64 and len(offsets) == 17
 
 
 def test_a_long_block_is_found_behind_many_short_ones() -> None:
     """Chains are looked for among the first lives of a stretch; a long one may be better."""
-    long = [Part(f"long{k}", 64, 0, 999) for k in range(3)]
-    short = [Part(f"s{k}", 64 * (k % 5 + 1), k, k) for k in range(1000)]
+    long = [Block(f"long{k}", 64, 0, 999) for k in range(3)]
+    short = [Block(f"s{k}", 64 * (k % 5 + 1), k, k) for k in range(1000)]
     offsets, total = packed([*long, *short], 64 * 8)
     assert total == 64 * 8 and {offsets[p.name] for p in long} == {0, 64, 128}
 
@@ -147,22 +147,22 @@ def test_rectangles_that_rise_above_the_bound_are_parted_again() -> None:
         Tries.part = kept  # type: ignore[method-assign]
 
 
-def pieces(count: int) -> list[Part]:
+def pieces(count: int) -> list[Block]:
     return cut(count, 0, 0.3, count // 5)
 
 
-def deep(count: int) -> list[Part]:
+def deep(count: int) -> list[Block]:
     return layers(0, count // 3)
 
 
-def crowded(count: int) -> list[Part]:
+def crowded(count: int) -> list[Block]:
     """As many as can be at few marks, of few sizes."""
-    return [Part(f"t{k}", 64 * (k % 7 + 1), k % 20, k % 20 + k % 9) for k in range(count)]
+    return [Block(f"t{k}", 64 * (k % 7 + 1), k % 20, k % 20 + k % 9) for k in range(count)]
 
 
 @pytest.mark.parametrize("made", [pieces, deep, crowded])
 def test_the_time_of_packing_grows_little_faster_than_the_number_of_tensors(
-    made: Callable[[int], list[Part]],
+    made: Callable[[int], list[Block]],
 ) -> None:
     def seconds(count: int) -> float:
         tensors = packing.tensors_of(made(count))

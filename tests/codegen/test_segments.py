@@ -9,8 +9,7 @@ from ostinato.codegen.planning import segmented_plan
 from ostinato.codegen.planning.long_lived import Kept, kept
 from ostinato.codegen.planning.plan import Plan, plan
 from ostinato.codegen.planning.rematerialise import Unavailable, is_read_by_step
-from ostinato.codegen.planning.segment_lengths import fewest_again
-from ostinato.codegen.planning.segmented_plan import Search
+from ostinato.codegen.planning.segmented_plan import Search, fewest_again
 from ostinato.codegen.planning.segments import Segmented, in_segments, segments_of
 from ostinato.codegen.planning.step_by_step import step_by_step
 from ostinato.codegen.planning.within_limit import Room, fitted

@@ -27,8 +27,8 @@ from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.errors import AddressError, OptionError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import product as product_of
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.machine_code.ports import Area
-from ostinato.runtime.run.artifact import Layout
 from ostinato.runtime.run.callbacks import Calls
 from ostinato.runtime.run.frame import Frame
 from ostinato.runtime.run.tensor_bounds import REMEDY

@@ -8,14 +8,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ostinato.codegen.cpu.native.llvm_modules import units
-from ostinato.codegen.planning.transfers import Moves
 from ostinato.runtime.cache import programs
 from ostinato.runtime.disk import trust
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.machine_code.ports import Interface
 from ostinato.runtime.run.artifact import Artifact, Words
 from ostinato.runtime.run.execution import Bound
@@ -36,29 +35,15 @@ KERNELS = ()
 """
 
 
-class Nothing:
+def nowhere(extents: object, workers: int) -> Layout:
     """A layout without tensors."""
-
-    windows: tuple[Any, ...] = ()
-    moves = Moves()
-    peak_bytes = 0
-    offsets: dict[str, int] = {}
-    local_stride = 0
-    total_bytes = 0
-    lower_bound_bytes = 0
-    memory_bytes = 0
-    blocks: tuple[tuple[str, int, int, int, int], ...] = ()
-
-
-def nowhere(layout: Nothing, extents: object, workers: int) -> Nothing:
-    return layout
+    return Layout({}, 0, 0, 0)
 
 
 def artifact() -> Artifact:
-    place = partial(nowhere, Nothing())
     code = SOURCE, partial(units, tuple(module(SOURCE)))
     interface = Interface((), (), (), (), (), "", frozenset())
-    return Artifact(*code, interface, place, {}, {}, Words(0, 8, 24, 48, 16))
+    return Artifact(*code, interface, nowhere, {}, {}, Words(0, 8, 24, 48, 16))
 
 
 def stored(key: str) -> Path:

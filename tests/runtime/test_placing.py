@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import ostinato as ot
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.run import extent_choices
-from ostinato.runtime.run.extent_choices import Placed, Placing
+from ostinato.runtime.run.extent_choices import Placing
 
-LAYOUT = Placed({"x": 0, "y": 64}, 128, 4096, 2048, (("x", 0, 64, 0, 1),), 4096)
+LAYOUT = Layout({"x": 0, "y": 64}, 128, 4096, 2048, (("x", 0, 64, 0, 1),), 4096)
 
 
 class Counted:
@@ -20,7 +21,7 @@ class Counted:
     def __init__(self) -> None:
         self.asked: list[tuple[dict[str, int], int]] = []
 
-    def __call__(self, extents: Mapping[str, int], workers: int) -> Placed:
+    def __call__(self, extents: Mapping[str, int], workers: int) -> Layout:
         self.asked.append((dict(extents), workers))
         return LAYOUT
 

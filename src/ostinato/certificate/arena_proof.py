@@ -122,11 +122,11 @@ class _Users:
         self.given, self.kept = frozenset(memory.given), frozenset(memory.kept)
         self.uses: dict[str, list[Use]] = {}
         for use in storage.uses():
-            self.uses.setdefault(_owner_of(use.tensor), []).append(use)
+            self.uses.setdefault(use.tensor.owner, []).append(use)
         self.steps: dict[str, list[Step]] = {}
         for t in memory.tensors:
             if t.of in storage.steps:
-                self.steps.setdefault(_owner_of(t), []).append(storage.steps[t.of])
+                self.steps.setdefault(t.owner, []).append(storage.steps[t.of])
         self.events = {t.name: self._touching(storage, t.name) for t in memory.tensors}
 
     def _touching(self, storage: Storage, name: str) -> tuple[Event, ...]:
@@ -174,10 +174,6 @@ class _Users:
         return alone or self.waits.part(x, y, level)
 
 
-def _owner_of(tensor: Tensor) -> str:
-    return tensor.shares or tensor.name
-
-
 def _common(times: Sequence[tuple[Moment, ...]]) -> list[Moment]:
     """The beginning that all times share."""
     out: list[Moment] = []
@@ -204,7 +200,7 @@ def check_shared(storage: Storage, held: Sequence[str]) -> str:
     known: dict[Hashable, bool] = {}
     count = 0
     for use in storage.uses():
-        place = use.tensor.shares or use.tensor.name
+        place = use.tensor.owner
         for other in members.get(place, []):
             if other.name != use.tensor.name:
                 _check_apart(storage, use, storage.steps[other.of], known)
@@ -237,12 +233,12 @@ def _full(tensor: Tensor) -> tuple[Slot, ...]:
 def _check_move(storage: Storage, step: Step, move: Read) -> None:
     """A copy that does nothing is of the same element of the same place."""
     mine, source = storage.tensors[step.name], storage.steps.get(move.of)
-    place = mine.shares or mine.name
+    place = mine.owner
     about = f"`{step.name}` does not copy `{move.of}`"
     if source is None or move not in step.reads:
         raise Misplaced(f"{about}: it does not read it")
     other = storage.tensors[move.of]
-    if (other.shares or other.name) != place:
+    if other.owner != place:
         raise Misplaced(f"{about}, which lies in another place")
     at = dict(zip(source.kept, move.at, strict=True))
     here = all(at[slot.dim] == expr(slot.dim) for slot in _full(other))

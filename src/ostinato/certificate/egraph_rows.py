@@ -16,7 +16,7 @@ from typing import assert_never, cast
 
 from ostinato.certificate.document import Hints
 from ostinato.certificate.extracted_terms import Recurrent, Term
-from ostinato.certificate.index_facts import Attribute, Numbers, attribute_rows, threshold, whole
+from ostinato.certificate.index_facts import Attribute, Numbers, attribute_rows, threshold
 from ostinato.certificate.position_facts import position_rows
 from ostinato.certificate.range_facts import RANGES
 from ostinato.certificate.recurrence_facts import first_steps, free_operands, only_zeros
@@ -162,7 +162,7 @@ class Rows:
     def lengths(self) -> None:
         """The numbers of steps of ranges that follow the point."""
         for part in self.numbers.slices():
-            if dims_of(part.lo) | dims_of(part.hi):
+            if part.dims:
                 self.add("raw_tally", self.numbers.of(part), _add_leaf(self, affine(part.size)))
                 self.add("raw_counter", self.numbers.of(part), _add_leaf(self, iota(part.size)))
 
@@ -181,7 +181,7 @@ class Rows:
             for part in self.numbers.slices()
             if isinstance(op, Affine) and part.step == 1 and part.lo == op.of
             for dim in self.numbers.dims
-            if dim in dims_of(part.lo) | dims_of(part.hi)
+            if dim in part.dims
         ]
 
     def beginnings(self) -> list[Row]:
@@ -364,20 +364,15 @@ def in_sequence(at: Sequence[tuple[Dim, Index]]) -> list[tuple[Dim, Index]] | No
     out: list[tuple[Dim, Index]] = []
     while points:
         ready = next(
-            (p for p in points if not any(_uses(p[1], q[0]) for q in points if q != p)), None
+            (p for p in points if not any(q[0] in p[1].dims for q in points if q != p)), None
         )
         if ready is None:
             return None
         points.remove(ready)
         out.append(ready)
     out += reversed([pair for pair in at if isinstance(pair[1], Slice)])
-    clash = any(_uses(earlier, dim) for k, (dim, _) in enumerate(out) for _, earlier in out[:k])
+    clash = any(dim in earlier.dims for k, (dim, _) in enumerate(out) for _, earlier in out[:k])
     return None if clash else out
-
-
-def _uses(index: Index, dim: Dim) -> bool:
-    bounds = (index.lo, index.hi) if isinstance(index, Slice) else (index,)
-    return any(dim in dims_of(e) for e in bounds)
 
 
 def add_terms(rows: Rows, terms: Sequence[Term]) -> list[int]:
@@ -414,7 +409,7 @@ def _cell(rows: Rows, op: str, letter: str, value: object) -> Cell:
 def sliced(rows: Rows, number: int, axes: Sequence[Dim]) -> int:
     """A term at all points of some dimensions, outermost axis first."""
     for dim in reversed(axes):
-        number = rows.term("sl", rows.numbers.bit(dim), rows.numbers.of(whole(dim)), number)
+        number = rows.term("sl", rows.numbers.bit(dim), rows.numbers.of(dim.whole), number)
     return number
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from ostinato.certificate.fitted import Misemitted, Scope, fit, refused, same
 from ostinato.certificate.happens_before import Cut, Event, filled, written
 from ostinato.certificate.offset_rows import Table
-from ostinato.certificate.order import Loop, Moment, Timeline
+from ostinato.certificate.order import Loop, Moment, Timeline, places_in
 from ostinato.certificate.phased import Chain, Phase, check_items, check_tile, read_phase
 from ostinato.codegen.loops.expression import (
     Call,
@@ -100,12 +100,8 @@ def expected(order: Timeline) -> tuple[Item, ...]:
         if known.worker != event.worker:
             raise Misemitted(f"who computes `{event.step.name}` is not who does the call it is in")
     times = {*events, *order.memory.barriers}
-    numbers = {time: k for k, time in enumerate(sorted(events, key=_places))}
+    numbers = {time: k for k, time in enumerate(sorted(events, key=places_in))}
     return tuple(_body((), times, events, numbers))
-
-
-def _places(time: tuple[Moment, ...]) -> tuple[int, ...]:
-    return tuple(moment for moment in time if isinstance(moment, int))
 
 
 def _body(

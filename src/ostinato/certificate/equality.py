@@ -27,7 +27,7 @@ from ostinato.certificate.rule_proofs import Unproved, check_texts
 from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of, product
 from ostinato.pdg.node import Pdg
-from ostinato.pdg.separate import separate_dims
+from ostinato.pdg.separate import loops_of, separate_dims
 from ostinato.pdg.text.serial import numbered
 from ostinato.rewrite.engine.egglog_session import Cell, Engine, EngineError, Session
 from ostinato.rewrite.engine.language import program
@@ -64,7 +64,7 @@ def check_equality(certificate: Certificate, source: Pdg) -> str:
     define_twins(rows, source, certificate.batched)
     pairs = _pairs(rows, certificate, source)
     _check_hints(certificate, source)
-    add_hints(rows, certificate.hints, numbered(source), separate_dims(source)[:-1])
+    add_hints(rows, certificate.hints, numbered(source), loops_of(separate_dims(source)))
     try:
         with Session(program(certificate.rules)) as engine:
             return _saturate(engine, rows, pairs)

@@ -7,7 +7,7 @@ concatenation inside one along the same axis, and reads as one read where that m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,7 +16,7 @@ from ostinato.certificate.extracted_terms import Reading, Recurrent, Term
 from ostinato.pdg import build
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.errors import OstinatoError
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, product, substitute
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, product
 from ostinato.pdg.node import (
     Affine,
     Broadcast,
@@ -293,18 +293,7 @@ def _composed(inner: Reading, outer: Reading) -> Reading | None:
     below = [d for d, i in inner if isinstance(i, Slice)]
     if any(b.serial < d.serial for b in below for d in slices):
         return None  # the axes of the outer read come first
-    if any(_uses(i, d) for _, i in inner for d in slices):
+    if any(d in i.dims for _, i in inner for d in slices):
         return None
     points = {d: i for d, i in outer if not isinstance(i, Slice)}
-    return (*((d, _at(i, points)) for d, i in inner), *outer)
-
-
-def _uses(index: Index, dim: Dim) -> bool:
-    bounds = (index.lo, index.hi) if isinstance(index, Slice) else (index,)
-    return any(dim in dims_of(e) for e in bounds)
-
-
-def _at(index: Index, points: Mapping[Dim, Expr]) -> Index:
-    if isinstance(index, Slice):
-        return Slice(substitute(index.lo, points), substitute(index.hi, points), index.step)
-    return substitute(index, points)
+    return (*((d, i.at(points)) for d, i in inner), *outer)

@@ -35,7 +35,7 @@ class Numbers:
             self.of(expr(n))
         for dim in self.dims:
             self.of(expr(dim))
-            self.of(whole(dim))
+            self.of(dim.whole)
 
     def of(self, attribute: Attribute) -> int:
         return self.known.setdefault(attribute, len(self.known))
@@ -48,11 +48,6 @@ class Numbers:
 
     def slices(self) -> list[Slice]:
         return [a for a in self.known if isinstance(a, Slice)]
-
-
-def whole(dim: Dim) -> Slice:
-    """All points of a dimension."""
-    return Slice(expr(0), expr(dim.extent))
 
 
 def mentioned(attribute: Attribute) -> frozenset[Dim]:
@@ -178,13 +173,13 @@ def _within(numbers: Numbers) -> list[Row]:
         (numbers.bit(d), numbers.of(s))
         for d in numbers.dims
         for s in numbers.slices()
-        if s != whole(d) and all(map(is_never_negative, (s.lo, expr(d.extent) - s.hi, s.hi - s.lo)))
+        if s != d.whole and all(map(is_never_negative, (s.lo, expr(d.extent) - s.hi, s.hi - s.lo)))
     ]
 
 
 def _box(numbers: Numbers) -> list[Row]:
     """Slices that lie inside their dimension."""
-    return [*_within(numbers), *((numbers.bit(d), numbers.of(whole(d))) for d in numbers.dims)]
+    return [*_within(numbers), *((numbers.bit(d), numbers.of(d.whole)) for d in numbers.dims)]
 
 
 def _halves(numbers: Numbers) -> list[Row]:

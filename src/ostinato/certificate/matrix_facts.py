@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ostinato.certificate.index_facts import Numbers, whole
+from ostinato.certificate.index_facts import Numbers
 from ostinato.pdg.build import along, concat, const, map_node, part, read, reshape
 from ostinato.pdg.element import element
 from ostinato.pdg.index import Expr, expr
@@ -30,7 +30,7 @@ def line_rows(
                     continue
                 found = _line(matrix, axis, expr(dim))
                 *_, last = [add(node) for node in postorder((found,))]
-                row = (nodes[matrix], numbers.bit(dim), numbers.of(whole(dim)), last)
+                row = (nodes[matrix], numbers.bit(dim), numbers.of(dim.whole), last)
                 out.setdefault(name, []).append(row)
     return out
 

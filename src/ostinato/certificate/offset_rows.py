@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ostinato.certificate.order import Fill, Memory, Moment, Step, Tensor, Timeline
+from ostinato.certificate.order import Fill, Memory, Moment, Step, Tensor, Timeline, places_in
 from ostinato.codegen.loops.expression import Binary, Constant, Expression, Item, Name
 from ostinato.codegen.loops.statements import Function, Let
 
@@ -26,7 +26,7 @@ def mentioned(order: Timeline) -> dict[tuple[Moment, ...], tuple[str, ...]]:
         if tensor.of != tensor.name:
             beside.setdefault(tensor.of, []).append(tensor.name)
     out: dict[tuple[Moment, ...], dict[str, None]] = {}
-    for time, call, step in sorted(_events(steps, memory), key=lambda event: _places(event[0])):
+    for time, call, step in sorted(_events(steps, memory), key=lambda event: places_in(event[0])):
         names = [*beside.get(step.name, ()), *(read.of for read in step.reads), step.name]
         owners = filter(None, (_owner(name, tensors) for name in names))
         out.setdefault(time[:call], {}).update(dict.fromkeys(owners))
@@ -42,15 +42,11 @@ def _events(
     yield from ((fill.time, fill.call, steps[fill.of]) for fill in fills)
 
 
-def _places(time: tuple[Moment, ...]) -> tuple[int, ...]:
-    return tuple(moment for moment in time if isinstance(moment, int))
-
-
 def _owner(name: str, tensors: Mapping[str, Tensor]) -> str:
     """The tensor in whose memory one lies, or "" for what lies in registers."""
     if name not in tensors:
         return ""
-    owner = tensors[name].shares or name
+    owner = tensors[name].owner
     return owner if tensors[owner].place in IN_MEMORY else ""
 
 
@@ -59,7 +55,7 @@ class Table:
 
     def __init__(self, order: Timeline, entries: Sequence[str]) -> None:
         rows = mentioned(order)
-        self._rows = [rows[time] for time in sorted(rows, key=_places)]
+        self._rows = [rows[time] for time in sorted(rows, key=places_in)]
         self._entries = tuple(entries)
         self._masks = {tensor.name for tensor in order.memory.tensors if tensor.item == 1}
 

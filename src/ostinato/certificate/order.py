@@ -11,7 +11,8 @@ What it says of waiting and of memory (barriers, slots, places in the arena) is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg import isl
@@ -19,8 +20,14 @@ from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
 from ostinato.pdg.index import Dim, Expr, expr, substitute
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.isl import LowerBounds, Relation, Set
+from ostinato.runtime.machine_code.arena_layout import Part
 
 Moment = int | Dim  # a place among siblings, or the loop at that place
+
+
+def places_in(time: Iterable[Moment]) -> tuple[int, ...]:
+    """The places in a time, in order: loops stand between the same ones."""
+    return tuple(t for t in time if not isinstance(t, Dim))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ def check_order(steps: Sequence[Step]) -> str:
 def _check_form(step: Step) -> None:
     """Loops, dimensions and time say the same, and no fold runs along a parallel loop."""
     loops = [loop.dim for loop in step.loops]
-    if sorted(loops, key=_serial) != sorted(step.dims, key=_serial):
+    if Counter(loops) != Counter(step.dims):
         raise Misordered(f"`{step.name}` does not have one loop for each of its dimensions")
     if [t for t in step.time if isinstance(t, Dim)] != loops:
         raise Misordered(f"the time of `{step.name}` is not that of its loops")
@@ -117,10 +124,6 @@ def _check_form(step: Step) -> None:
     for loop in step.loops:
         if loop.parallel and loop.dim in step.folded:
             raise Misordered(f"`{step.name}` is folded along the parallel loop `{loop.dim}`")
-
-
-def _serial(dim: Dim) -> int:
-    return dim.serial
 
 
 def _check_read(reader: Step, read: Read, source: Step) -> None:
@@ -227,28 +230,10 @@ class Tensor:
     item: int
     shares: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """A block goes "out" to the file, comes "back", or is dropped, between two points."""
-
-    way: str
-    block: int
-    issued: int
-    due: int
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Points that a call comes to so many times over, with the same transfers each time.
-
-    Points are visits by number and the blocks that they arrive at. Transfers count from the first
-    of them; the one before it is -1, and a part without points is the end of the call.
-    """
-
-    times: int
-    points: tuple[tuple[int, int], ...]
-    transfers: tuple[Transfer, ...]
+    @property
+    def owner(self) -> str:
+        """The tensor in whose memory it lies."""
+        return self.shares or self.name
 
 
 @dataclass(frozen=True, slots=True)

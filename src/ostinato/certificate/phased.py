@@ -24,7 +24,7 @@ from ostinato.codegen.loops.expression import (
     call,
     compare,
 )
-from ostinato.codegen.loops.statements import Add, Block, Body, Do, For, If, Let, Statement
+from ostinato.codegen.loops.statements import Add, Block, Body, Do, If, Let, Statement, every
 from ostinato.pdg.index import Expr, expr
 
 ITEM, ITEMS, ONE = Name("item"), Name("items"), Constant(1)
@@ -117,18 +117,14 @@ class Phase:
 
 def called(body: Body) -> frozenset[int]:
     """The numbers of the kernels that statements call."""
-    found = frozenset[int]()
-    for statement in body:
+    found = set[int]()
+    for statement in every(body):
         match statement:
             case Do(Call("invoke", (Item(Name("kernels"), Constant(int(number))), *_))):
-                found |= {number}
-            case For(_, _, inner):
-                found |= called(inner)
-            case If(_, then, other):
-                found |= called(then) | called(other)
+                found.add(number)
             case _:
                 pass
-    return found
+    return frozenset(found)
 
 
 def read_phase(rest: list[Statement], scope: Scope) -> Phase:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ostinato.certificate.index_facts import Numbers, whole
+from ostinato.certificate.index_facts import Numbers
 from ostinato.certificate.matrix_facts import line_rows
 from ostinato.pdg import isl
 from ostinato.pdg.build import const, map_node
@@ -261,7 +261,7 @@ def _masks(
         for part, dim in itertools.product(ids, dims):
             out.setdefault("kept", []).append((part,))
             out.setdefault("section", []).append((numbers.of(v.size), part))
-            out.setdefault("piece", []).append((numbers.of(whole(dim)), part, part))
+            out.setdefault("piece", []).append((numbers.of(dim.whole), part, part))
 
 
 def _kept(v: _Vector, cond: Cond) -> tuple[Slice, ...]:

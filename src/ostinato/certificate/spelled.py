@@ -1,7 +1,7 @@
 """Records of a certificate as plain data, and back: what a field holds follows from its type.
 
-A record is a dictionary of its fields in their order. Integers are not negative, dimensions and
-expressions are spelled by a `Spelling`, a time has numbers and names of dimensions.
+A record is a dictionary of its fields in their order. Integers are not negative but for a few,
+dimensions and expressions are spelled by a `Spelling`, a time has numbers and names of dimensions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
-from dataclasses import fields as record_fields
 from functools import cache, partial
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -22,6 +21,7 @@ from ostinato.pdg.text.spelling import (
     Unreadable,
     entries,
     fields,
+    integer,
     items,
     natural,
     text,
@@ -30,6 +30,7 @@ from ostinato.pdg.text.spelling import (
 
 Record = TypeVar("Record")
 _NAMES = {"lo": "from", "hi": "to"}  # of fields, in the file
+_SIGNED = ("issued", "slot")  # of fields: integers that may be negative
 # What a record is called in errors, before and after its first field is known.
 _TITLES: Mapping[type, tuple[str, str]] = {
     Step: ("a step", "the step `{}`"),
@@ -70,7 +71,7 @@ _CODECS: dict[object, _Codec] = {
 def _codec(kind: Any) -> _Codec:
     if kind in _CODECS:
         return _CODECS[kind]
-    if is_dataclass(kind):
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
         return _Codec(lambda names, value: record_data(value, names), partial(_read_record, kind))
     origin, of = get_origin(kind), get_args(kind)
     if origin is types.UnionType and of[1:] == (types.NoneType,):
@@ -125,8 +126,11 @@ def _named(key: type, of: _Codec) -> _Codec:
 @cache
 def _fields(kind: Any) -> Mapping[str, tuple[str, _Codec]]:
     """The fields of a record: what each is called in the file, and its codec."""
-    hints, known = get_type_hints(kind), record_fields(kind)
-    return {f.name: (_NAMES.get(f.name, f.name), _codec(hints[f.name])) for f in known}
+    hints = get_type_hints(kind).items()
+    return {
+        name: (_NAMES.get(name, name), _plain(integer) if name in _SIGNED else _codec(of))
+        for name, of in hints
+    }
 
 
 def _read_record(kind: Any, names: Spelling, data: Plain, what: str) -> Any:
@@ -168,7 +172,7 @@ def read_timeline(data: Plain) -> Timeline:
 
     Errors: Unreadable.
     """
-    what, kept = "the order", [field.name for field in record_fields(Memory)]
+    what, kept = "the order", [*_fields(Memory)]
     dims, steps, *rest = fields(data, what, "dims", "steps", *kept)
     names = Spelling.read_dims(dims)
     memory = read_record(Memory, dict(zip(kept, rest, strict=True)), what, names)

@@ -12,14 +12,12 @@ from ostinato.certificate.order import (
     Loop,
     Memory,
     Moment,
-    Part,
     Passage,
     Read,
     Slot,
     Step,
     Tensor,
     Timeline,
-    Transfer,
 )
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import (
@@ -45,9 +43,9 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.transfers import Passage as Moved
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, dims_of
+from ostinato.runtime.machine_code.arena_layout import Passage as Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +97,11 @@ def _passages(plan: Plan, found: Sequence[Moved]) -> Iterator[Passage]:
     """Transfers with the times of the calls that they belong to, or of the loop of the driver."""
     calls = dict(_calls(plan.driver, _Here()))
     for p in found:
-        parts = tuple(
-            Part(part.times, part.points, tuple(Transfer(*t) for t in part.transfers))
-            for part in p.parts
-        )
-        visited = tuple(place for place, _ in p.visits)
-        room, slot = p.room, -1 if p.is_whole else p.slot
+        visited, room = tuple(place for place, _ in p.visits), p.room
         call = calls[p.kernel][:-1] if p.around else calls[p.kernel]
-        here = p.tensor, call, visited, p.copies, slot, p.rows
+        here = p.tensor, call, visited, p.copies, p.slot, p.rows
         sizes = room.steps, room.step_bytes, room.block_steps, room.blocks
-        yield Passage(*here, *sizes, parts)
+        yield Passage(*here, *sizes, p.parts)
 
 
 def _calls(steps: Sequence[DriverStep], here: _Here) -> Iterator[tuple[int, tuple[Moment, ...]]]:

@@ -23,6 +23,7 @@ from ostinato.certificate.order import (
     Tensor,
     Timeline,
     box_of,
+    places_in,
 )
 from ostinato.certificate.slots import Misplaced
 from ostinato.pdg import isl
@@ -130,7 +131,7 @@ class Called:
         dims = {s.name: s.kept for s in self.order.steps}
         steps: list[Step | Fill] = [*self.order.memory.fills, *self.order.steps]
         calls = [s for s in steps if s.time[: len(p.call)] == p.call]
-        for s in sorted(calls, key=lambda s: _places(s.time[len(p.call) :])):
+        for s in sorted(calls, key=lambda s: places_in(s.time[len(p.call) :])):
             rest = s.time[len(p.call) :]
             still = next((k for k, t in enumerate(rest) if not isinstance(t, Dim)), 0)
             reads = s.reads if isinstance(s, Step) else ()
@@ -198,7 +199,7 @@ class Called:
 
     def _whole(self) -> tuple[tuple[int, ...], tuple[_Tree, ...]]:
         """The visits of a history that comes as a whole: one of each tree."""
-        places = [_places(a.rest)[0] for a in self.accesses]
+        places = [places_in(a.rest)[0] for a in self.accesses]
         if self.passage.places == (0,):
             places = [0 for _ in places]  # it is there for all of the call
         found = list[_Tree]()
@@ -408,11 +409,6 @@ def _begins(visit: _Visit) -> bool:
     return bool(own) and own[0] and not looks
 
 
-def _places(rest: Sequence[Moment]) -> tuple[int, ...]:
-    """The places in a time, in order: loops stand between the same ones."""
-    return tuple(t for t in rest if not isinstance(t, Dim))
-
-
 def owner_of(tensors: Mapping[str, Tensor], name: str) -> str:
     """The tensor in whose memory another one lies."""
-    return (tensors[name].shares or name) if name in tensors else ""
+    return tensors[name].owner if name in tensors else ""

@@ -23,12 +23,13 @@ when the last of them says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from ostinato.certificate.order import Layout, Part, Timeline, Transfer
+from ostinato.certificate.order import Layout, Timeline
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.touched_blocks import Called, Row, Touch
 from ostinato.pdg.index import Dim, Extent
+from ostinato.runtime.machine_code.arena_layout import Part, Transfer
 
 
 def check_transfers(order: Timeline, layout: Layout, workers: int) -> int:
@@ -132,28 +133,6 @@ class _State:
         self.require(used <= self.room, f"there is no room for block {block}")
 
 
-def check_passage(
-    tensor: str, touches: Sequence[Touch], transfers: Sequence[Transfer], room: int, is_kept: bool
-) -> None:
-    """Prove the transfers of one history, of which each point is one of its own.
-
-    Errors: Misplaced.
-    """
-    points, count = tuple((0, k) for k in range(len(touches))), len(touches)
-    before = tuple(t for t in transfers if t.issued < count)
-    last = (
-        replace(t, issued=t.issued - count, due=t.due - count) for t in transfers[len(before) :]
-    )
-    row = tuple((0, k, touch) for k, touch in enumerate(touches))
-    check_parts(
-        tensor,
-        iter([row] if row else ()),
-        (Part(1, points, before), Part(1, (), (*last,))),
-        room,
-        is_kept,
-    )
-
-
 def check_parts(
     tensor: str, rows: Iterator[Row], parts: Sequence[Part], room: int, is_kept: bool
 ) -> None:
@@ -217,7 +196,7 @@ def _check_turn(
     Those of its own were.
     """
     queue, count = [t for t in part.transfers if t.issued >= 0], len(touches)
-    early = [replace(t, issued=count - 1, due=t.due + count) for t in behind if t.issued < 0]
+    early = [t._replace(issued=count - 1, due=t.due + count) for t in behind if t.issued < 0]
     queue += early if touches else []
     for point in range(max(1, count)):
         while queue and queue[0].issued <= point:

@@ -19,20 +19,12 @@ from ostinato.pdg.intervals import LONGEST
 from ostinato.pdg.limits import Count, counts
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Affine, Case, Gather, Input, Iota, Node, Part, Pdg, Read
+from ostinato.runtime.run.execution import Bound
 
 LARGEST_SEED = 2**64 - 1  # draws are keyed by 64 bits of it
 # What a call or a stream takes besides a program's own arguments.
 TAKEN = frozenset({"seed", "self", "check_finite", "over", "every", "resume", "keep"})
 LONGEST_SEARCH = 10_000  # how far an extent is tried until another one that it defines is enough
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """What one run is given; inputs have the dtypes and shapes of their declarations."""
-
-    extents: dict[str, int]
-    inputs: dict[str, Array]
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +40,7 @@ class Signature:
         default_factory=dict[object, dict[str, int]], compare=False, repr=False
     )
 
-    def bind(self, arguments: Mapping[str, object], where: str = "") -> Arguments:
+    def bind(self, arguments: Mapping[str, object], where: str = "") -> Bound:
         """Return checked arguments of a call at a place of the user's program.
 
         Extents are given by name or follow from the shapes of inputs; ``seed`` is 0 if not given.
@@ -59,7 +51,7 @@ class Signature:
         except ArgumentError as error:
             raise error.at(where) from None
 
-    def _bound(self, arguments: Mapping[str, object]) -> Arguments:
+    def _bound(self, arguments: Mapping[str, object]) -> Bound:
         self._refuse_unknown(arguments)
         seed = _integer("seed", arguments.get("seed", 0), 0, LARGEST_SEED)
         given = {
@@ -78,7 +70,7 @@ class Signature:
             found = self._sizes(given, dict(shapes))
             self._last.clear()
             self._last[key] = found
-        return Arguments(dict(self._last[key]), arrays, seed)
+        return Bound(dict(self._last[key]), arrays, seed)
 
     def sized(self, given: Mapping[str, object], where: str) -> dict[str, int]:
         """Return checked extents that are given by name, without inputs.
@@ -216,8 +208,7 @@ def least_extents(pdg: Pdg) -> dict[str, int]:
     needed: dict[Dim, int] = {dim: 1 for dim in pdg.dims() if dim.size is not None}
     reads = [node.op.at for node in pdg.nodes() if isinstance(node.op, Read)]
     for dim, at in (pair for pairs in reads for pair in pairs):
-        ends = (at.lo, at.hi) if isinstance(at, Slice) else (at,)
-        steps = max(_steps(end, dim, at) for end in ends)
+        steps = max(_steps(end, dim, at) for end in at.ends)
         needed[dim] = max(needed.get(dim, 1), steps)
     for dim, window in filter(None, map(_window, pdg.nodes())):  # it must hold a step
         short = window.hi - window.lo - expr(dim.extent)
@@ -364,7 +355,7 @@ def _check_shape(
 class Alike:
     """Recognises arguments with the types, shapes and extents of a call that was checked."""
 
-    def __init__(self, takes: Signature, given: Mapping[str, object], found: Arguments) -> None:
+    def __init__(self, takes: Signature, given: Mapping[str, object], found: Bound) -> None:
         """Remember a call: what was given, and what that was found to mean."""
         self._extents = found.extents
         self._arrays = tuple(
@@ -375,7 +366,7 @@ class Alike:
         self._sizes = {name: given[name] for name in sorted(rest)}
         self._count = len(self._arrays) + len(self._sizes)
 
-    def bind(self, arguments: Mapping[str, object]) -> Arguments | None:
+    def bind(self, arguments: Mapping[str, object]) -> Bound | None:
         """The same as `Signature.bind`, or None if these are arguments of another kind."""
         seed = arguments.get("seed", 0)
         if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
@@ -398,4 +389,4 @@ class Alike:
             if not (flags.c_contiguous and flags.aligned):
                 return None
             inputs[name] = array
-        return Arguments(self._extents, inputs, seed)
+        return Bound(self._extents, inputs, seed)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ostinato.compiler.arguments import Alike, Arguments, Signature, signature
+from ostinato.compiler.arguments import Alike, Signature, signature
 from ostinato.compiler.code_digest import code_digest
 from ostinato.compiler.options import Options, Request, options_from, target_of
 from ostinato.compiler.pipeline import available_workers, build, machine_workers, optimize_pdg
@@ -292,9 +292,9 @@ class Compiled:
         self._alike = Alike(self._signature, arguments, found)
         return self._bound(found)
 
-    def _bound(self, found: Arguments) -> Bound:
-        constants = self.executable.artifact.constants
-        return Bound(found.extents, {**found.inputs, **constants}, found.seed, self._beside.hosts)
+    def _bound(self, found: Bound) -> Bound:
+        inputs = {**found.inputs, **self.executable.artifact.constants}
+        return replace(found, inputs=inputs, hosts=self._beside.hosts)
 
 
 # `__call__` looks at its arguments itself: a call may take a few microseconds in all.

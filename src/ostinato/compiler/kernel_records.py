@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ostinato.codegen.cost.estimate import estimate
 from ostinato.codegen.cost.work import KernelWork, limit_ns, work
 from ostinato.codegen.ir.system import System
-from ostinato.codegen.ir.tree import Kernel, computed, leaves
+from ostinato.codegen.ir.tree import Kernel, computed_in
 from ostinato.codegen.planning.planned import Plan
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
@@ -48,7 +48,7 @@ def shares(
 
 def _spread(found: dict[str, Shares], system: System) -> dict[str, Shares]:
     """The same, with every statement in it."""
-    reads = {n: {x.tensor for x in system.reads(n)} - {n} for n in system.statements}
+    reads = {n: {x.tensor for x in s.reads} - {n} for n, s in system.statements.items()}
     beside: dict[str, list[str]] = {n: [] for n in reads}
     for name, read in reads.items():
         for other in sorted(read):
@@ -151,7 +151,7 @@ class Records:
 
     def _equations(self, kernel: Kernel) -> tuple[Served, ...]:
         statements = self.plan.statements
-        names = dict.fromkeys(n for leaf, _, _ in leaves(kernel.body) for n in computed(leaf))
+        names = computed_in(kernel.body)
         lowered = dict.fromkeys(statements[n].lowered for n in names)
         found: dict[Served, None] = {}
         for name in lowered:
@@ -166,7 +166,7 @@ class Records:
         """The points of the tiled dimension in one tile: the room of the axis that runs in it."""
         if kernel.parallel is None:
             return 1
-        names = {n for leaf, _, _ in leaves(kernel.body) for n in computed(leaf)}
+        names = computed_in(kernel.body)
         axes = (a for name in sorted(names) for a in self.plan.statements[name].axes)
         found = (a.pad for a in axes if kernel.parallel.dim in dims_of(a.size))
         return next((pad.as_int() for pad in found if pad.is_const), 1)

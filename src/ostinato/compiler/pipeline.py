@@ -428,7 +428,7 @@ def system_of(optimized: Rewritten, options: Options) -> System:
     """Lower a rewritten program."""
     pdg = expanded(optimized.pdg)
     system = _lowered(pdg, optimized, options)
-    if any(load.clamp for name in system.statements for load in system.reads(name)):
+    if any(load.clamp for s in system.statements.values() for load in s.reads):
         from ostinato.pdg.demand.inside import inside
 
         within = inside(pdg)  # rules read combinators outside their box, where they have a unit

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 from ostinato.compiler.arguments import Signature, least_extents, signature
 from ostinato.compiler.defined_before import once
 from ostinato.compiler.ended_calls import ended
-from ostinato.compiler.remarks import Note, belonging
+from ostinato.compiler.remarks import belonging
 from ostinato.compiler.results import Beside, Results
-from ostinato.language.definition import Definition, reachable, serial_of, user_name
+from ostinato.language.definition import Definition, Remark, reachable, serial_of, user_name
 from ostinato.language.record import Record
 from ostinato.language.shown import is_a, shown
 from ostinato.language.stop import padded
@@ -282,7 +282,7 @@ class _Collected:
 
     pdg: Pdg
     hosts: dict[int, HostFunction]
-    notes: tuple[Note, ...]
+    notes: tuple[Remark, ...]
 
 
 def _collect(
@@ -329,7 +329,7 @@ def _collect(
         collected, [moved[node] for node in calls], [moved[r.node] for r in said]
     )
     pairs = zip(said, values, strict=True)
-    notes = tuple(Note(r.kind, node, r.text, r.where) for r, node in pairs)
+    notes = tuple(replace(r, node=node, sources=frozenset()) for r, node in pairs)
     return _Collected(ordered, functions, notes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ostinato.language.definition import Definition, Remark
 from ostinato.pdg.node import PURE, Host, Input, Node, Rec, postorder
@@ -45,17 +44,7 @@ def belonging(roots: Sequence[Node], found: Mapping[str, Definition]) -> list[Re
     return out
 
 
-@dataclass(frozen=True)
-class Note:
-    """A print or a check of a program: the value in its graph."""
-
-    kind: str
-    node: Node
-    text: str
-    where: str
-
-
-def left_out(notes: Sequence[Note], is_checked: bool) -> list[str]:
+def left_out(notes: Sequence[Remark], is_checked: bool) -> list[str]:
     """What a compiled program does not do, one sentence per kind."""
     out: list[str] = []
     remedies = {"print": "use program.interpret", "check": "use compile(checks=True)"}

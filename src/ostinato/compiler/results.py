@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from ostinato.compiler.remarks import Note
+from ostinato.language.definition import Remark
 from ostinato.language.shown import shown
 from ostinato.pdg.errors import MissingError, guess
 from ostinato.pdg.functions import Array
@@ -20,7 +20,7 @@ class Beside:
 
     lengths: Mapping[str, str] = field(default_factory=dict[str, str])
     hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Remark, ...] = ()
 
 
 class Named(dict[str, Array]):

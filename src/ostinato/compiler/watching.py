@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ostinato.compiler.remarks import Note
+from ostinato.language.definition import Remark
 from ostinato.pdg.claims import Claim, Said
 from ostinato.pdg.errors import CheckError, CoverageError, DomainError
 from ostinato.pdg.functions import Array
@@ -20,7 +20,7 @@ _AFTER = (2**62, 0)
 REMEDY = "Print what it reads with `ot.debug.print(...)`, or correct the equation."
 
 
-def watch(run: Interpreter, notes: Sequence[Note]) -> None:
+def watch(run: Interpreter, notes: Sequence[Remark]) -> None:
     """Print and check at every point where a value is defined: steps forwards, then as written.
 
     Errors: CheckError at the first point where a condition does not hold.
@@ -36,7 +36,7 @@ def watch(run: Interpreter, notes: Sequence[Note]) -> None:
             raise _failure(note, point, value)
 
 
-def checked(pdg: Pdg, notes: Sequence[Note]) -> tuple[Pdg, tuple[Claim, ...]]:
+def checked(pdg: Pdg, notes: Sequence[Remark]) -> tuple[Pdg, tuple[Claim, ...]]:
     """The program with its checks as claims, at the points at which it has all that they read."""
     from ostinato.pdg.demand.checks import Condition, with_claims
     from ostinato.pdg.demand.defined import defined
@@ -56,15 +56,15 @@ def checked(pdg: Pdg, notes: Sequence[Note]) -> tuple[Pdg, tuple[Claim, ...]]:
     return with_claims(pdg, conditions)
 
 
-def _moments(run: Interpreter, notes: Sequence[Note]) -> Iterator[tuple[Note, Point]]:
+def _moments(run: Interpreter, notes: Sequence[Remark]) -> Iterator[tuple[Remark, Point]]:
     """Every point of every note, in the order of steps of the outermost dimensions."""
 
-    def order(moment: tuple[int, Note, Point]) -> tuple[tuple[tuple[int, int], ...], int]:
+    def order(moment: tuple[int, Remark, Point]) -> tuple[tuple[tuple[int, int], ...], int]:
         number, note, point = moment
         steps = tuple((d.serial, k) for d, k in zip(note.node.domain, point, strict=True))
         return (*steps, _AFTER), number  # what has fewer dimensions comes after its steps
 
-    found: list[tuple[int, Note, Point]] = []
+    found: list[tuple[int, Remark, Point]] = []
     for number, note in enumerate(notes):
         sizes = (_size(run, d) for d in note.node.domain)
         found += [(number, note, p) for p in itertools.product(*map(range, sizes))]
@@ -76,7 +76,7 @@ def _size(run: Interpreter, dim: Dim) -> int:
     return evaluate(expr(dim.extent), {Extent(n): k for n, k in run.extents.items()})
 
 
-def _brackets(note: Note, point: Point) -> str:
+def _brackets(note: Remark, point: Point) -> str:
     inside = ", ".join(f"{d}={k}" for d, k in zip(note.node.domain, point, strict=True))
     return f"[{inside}]" if inside else ""
 
@@ -85,7 +85,7 @@ def _text(value: Array) -> str:
     return np.array2string(value, separator=", ", threshold=100) if value.ndim else str(value[()])
 
 
-def _failure(note: Note, point: Point, value: Array) -> CheckError:
+def _failure(note: Remark, point: Point, value: Array) -> CheckError:
     at = ", ".join(f"{d} = {k}" for d, k in zip(note.node.domain, point, strict=True))
     fact = f"check failed{f' at {at}' if at else ''}: {note.text}"
     if value.ndim:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ostinato.codegen.ir.tree import Kernel, computed, leaves
+from ostinato.codegen.ir.tree import Kernel, computed_in
 from ostinato.compiler.kernel_records import nodes_by_statement
 from ostinato.inspection.formatting import bytes_of, more, table
 from ostinato.inspection.stages import Form, Subject, form_of, rewritten
@@ -120,7 +120,7 @@ def _kernel(
 ) -> KernelTrace:
     assert form.plan is not None and form.predicted is not None, "a kernel belongs to a plan"
     statements = form.plan.statements
-    names = dict.fromkeys(n for leaf, _, _ in leaves(kernel.body) for n in computed(leaf))
+    names = computed_in(kernel.body)
     inside = frozenset[Node]().union(*(nodes.get(statements[n].lowered, ()) for n in names))
     counts = Counter(name for node in inside for name in makers.get(node, ()))
     ordered = sorted(counts.items(), key=lambda item: (-(saved[item[0]][0] or 0), item[0]))

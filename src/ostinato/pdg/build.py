@@ -114,11 +114,8 @@ def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
     domain = set(x.domain) - replaced
     leading: list[Expr] = []
     for _, index in kept:
-        if isinstance(index, Slice):
-            leading.append(index.size)
-            domain |= dims_of(index.lo) | dims_of(index.hi)
-        else:
-            domain |= dims_of(index)
+        leading += [index.size] if isinstance(index, Slice) else []
+        domain |= index.dims
     shape = (*leading, *(substitute(size, points) for size in x.shape))
     return intern((Read(tuple(kept)), (x,), order(domain), shape, x.dtype), Origin(where))
 
@@ -342,14 +339,12 @@ def part(x: Node, axis: int, at: Index, where: str = "") -> Node:
         if at == Slice(expr(0), shape[k]):
             return x
         shape[k] = at.size
-        mentioned = dims_of(at.lo) | dims_of(at.hi)
     else:
         if at.is_const and shape[k].is_const and not 0 <= at.const < shape[k].const:
             fact = f"index {at} of axis {k} of {called(x)}, which has size {shape[k]}"
             raise ShapeError(fact, "Use an index inside the axis.", where)
         del shape[k]
-        mentioned = dims_of(at)
-    domain = order(set(x.domain) | mentioned)
+    domain = order(set(x.domain) | at.dims)
     return intern((Part(k, at), (x,), domain, tuple(shape), x.dtype), Origin(where))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -97,22 +97,21 @@ def equal(a: ExprLike, b: ExprLike) -> Cond:
 
 def every(*conds: Cond) -> Cond:
     """Conjunction; ``ALWAYS`` disappears and ``NEVER`` decides."""
-    flat: dict[Cond, None] = {}
-    for cond in conds:
-        flat |= dict.fromkeys(cond.of if isinstance(cond, Every) else (cond,))
-    if NEVER in flat:
-        return NEVER
-    return next(iter(flat)) if len(flat) == 1 else Every(tuple(flat))
+    return _joined(Every, conds, NEVER)
 
 
 def some(*conds: Cond) -> Cond:
     """Disjunction; ``NEVER`` disappears and ``ALWAYS`` decides."""
+    return _joined(Some, conds, ALWAYS)
+
+
+def _joined(kind: type[Every] | type[Some], conds: Iterable[Cond], decides: Cond) -> Cond:
     flat: dict[Cond, None] = {}
     for cond in conds:
-        flat |= dict.fromkeys(cond.of if isinstance(cond, Some) else (cond,))
-    if ALWAYS in flat:
-        return ALWAYS
-    return next(iter(flat)) if len(flat) == 1 else Some(tuple(flat))
+        flat |= dict.fromkeys(cond.of if isinstance(cond, kind) else (cond,))
+    if decides in flat:
+        return decides
+    return next(iter(flat)) if len(flat) == 1 else kind(tuple(flat))
 
 
 def negation(cond: Cond) -> Cond:

@@ -78,6 +78,11 @@ class Dim:
         """The name of the extent, also of one that others define."""
         return Extent(self.steps or self.name.upper())
 
+    @property
+    def whole(self) -> Slice:
+        """All steps."""
+        return Slice(expr(0), expr(self.extent))
+
     def __str__(self) -> str:
         return self.name
 
@@ -144,6 +149,20 @@ class Expr(_Asked):
 
     terms: tuple[tuple[Atom, int], ...]
     const: int
+
+    @property
+    def ends(self) -> tuple[Expr, ...]:
+        """Itself: see `Slice`, which has two."""
+        return (self,)
+
+    @property
+    def dims(self) -> frozenset[Dim]:
+        """The dimensions that it mentions."""
+        return dims_of(self)
+
+    def at(self, by: Substitution) -> Expr:
+        """Where dimensions or extents are replaced by expressions, all at once."""
+        return substitute(self, by)
 
     def __add__(self, other: ExprLike) -> Expr:
         right = other if isinstance(other, Expr) else expr(other)
@@ -347,15 +366,22 @@ def symbols(value: ExprLike) -> frozenset[Dim | Extent]:
     return frozenset(out)
 
 
-@lru_cache(maxsize=4096)
-def _mentioned(atom: FloorDiv | Mod | Extremum | Product) -> frozenset[Dim | Extent]:
+def parts_of(atom: Atom) -> tuple[Expr, ...]:
+    """The expressions that an atom is made of."""
     match atom:
+        case Dim() | Extent():
+            return ()
         case FloorDiv(of, _) | Mod(of, _):
-            return symbols(of)
+            return (of,)
         case Extremum(_, of) | Product(of):
-            return frozenset[Dim | Extent]().union(*map(symbols, of))
+            return of
         case other:
             assert_never(other)
+
+
+@lru_cache(maxsize=4096)
+def _mentioned(atom: Atom) -> frozenset[Dim | Extent]:
+    return frozenset[Dim | Extent]().union(*map(symbols, parts_of(atom)))
 
 
 def dims_of(value: ExprLike) -> frozenset[Dim]:
@@ -445,6 +471,20 @@ class Slice:
     lo: Expr
     hi: Expr
     step: int = 1
+
+    @property
+    def ends(self) -> tuple[Expr, ...]:
+        """The expressions that it consists of."""
+        return self.lo, self.hi
+
+    @property
+    def dims(self) -> frozenset[Dim]:
+        """The dimensions that it mentions."""
+        return dims_of(self.lo) | dims_of(self.hi)
+
+    def at(self, by: Substitution) -> Slice:
+        """Where dimensions or extents are replaced by expressions, all at once."""
+        return Slice(substitute(self.lo, by), substitute(self.hi, by), self.step)
 
     @property
     def size(self) -> Expr:

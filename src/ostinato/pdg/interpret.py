@@ -403,13 +403,7 @@ def _show(node: Node, point: Coordinates) -> str:
 
 def _kept(pdg: Pdg) -> set[Node]:
     """Nodes whose values are worth keeping: all but those read once, at the same point."""
-    users: dict[Node, list[Node | None]] = {}
-    for node in pdg.nodes():
-        for arg in node.args:
-            users.setdefault(arg, []).append(node)
-    for equation in pdg.equations.values():
-        for _, right in equation.cases:
-            users.setdefault(right, []).append(equation.rec)
+    users: dict[Node, list[Node | None]] = {x: [*by] for x, by in pdg.users().items()}
     for _, node in pdg.outputs:
         users.setdefault(node, []).append(None)
 

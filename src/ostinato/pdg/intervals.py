@@ -24,6 +24,7 @@ from ostinato.pdg.index import (
     Product,
     dims_of,
     expr,
+    parts_of,
 )
 
 LONGEST = 2**30
@@ -151,36 +152,16 @@ def depth(e: Expr) -> int:
     >>> depth((expr(Dim("t")) // 2 + 1) % 3), depth(expr(Dim("t")) + 1)
     (2, 0)
     """
-    return max((_depth(atom) for atom, _ in e.terms), default=0)
-
-
-def _depth(atom: Atom) -> int:
-    match atom:
-        case Dim() | Extent():
-            return 0
-        case FloorDiv(of, _) | Mod(of, _):
-            return 1 + depth(of)
-        case Extremum(_, of_) | Product(of_):
-            return 1 + max(map(depth, of_))
-        case other:
-            assert_never(other)
+    inside = (parts_of(atom) for atom, _ in e.terms)
+    return max((1 + max(map(depth, parts)) for parts in inside if parts), default=0)
 
 
 def is_quasi_affine(value: ExprLike) -> bool:
     """Whether no dimension is multiplied: products of extents alone are numbers of the run."""
     for atom, k in expr(value).terms:
-        match atom:
-            case Dim() | Extent():
-                pass
-            case FloorDiv(of, _) | Mod(of, _):
-                if not is_quasi_affine(of):
-                    return False
-            case Extremum(_, of_):
-                if not all(map(is_quasi_affine, of_)):
-                    return False
-            case Product():
-                if dims_of(Expr(((atom, k),), 0)):
-                    return False
-            case other:
-                assert_never(other)
+        if isinstance(atom, Product):
+            if dims_of(Expr(((atom, k),), 0)):
+                return False
+        elif not all(map(is_quasi_affine, parts_of(atom))):
+            return False
     return True

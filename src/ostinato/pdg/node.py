@@ -385,6 +385,17 @@ class Pdg:
         rights = (n for eq in self.equations.values() for _, n in eq.cases)
         return (*(n for _, n in self.outputs), *rights)
 
+    def users(self) -> dict[Node, list[Node]]:
+        """The nodes that read each node; an equation's right side is read by its recurrence."""
+        found: dict[Node, list[Node]] = {}
+        for node in self.nodes():
+            for arg in node.args:
+                found.setdefault(arg, []).append(node)
+        for equation in self.equations.values():
+            for _, right in equation.cases:
+                found.setdefault(right, []).append(equation.rec)
+        return found
+
     def nodes(self) -> tuple[Node, ...]:
         """Every node that the roots reach, operands first."""
         return self._nodes

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T", bound=Hashable)
+E = TypeVar("E")
 
 
 def components(nodes: Sequence[T], successors: Mapping[T, Iterable[T]]) -> list[list[T]]:
@@ -48,6 +49,23 @@ def components(nodes: Sequence[T], successors: Mapping[T, Iterable[T]]) -> list[
                 if low[v] == index[v]:
                     out.append(_close(v, open_, is_open, rank))
     return out[::-1]
+
+
+def components_with(
+    nodes: Iterable[T], edges: Sequence[E], ends: Callable[[E], tuple[T, T]]
+) -> list[tuple[list[T], list[E]]]:
+    """The components in topological order, each with the edges between its nodes."""
+    after: dict[T, list[T]] = {node: [] for node in nodes}
+    for edge in edges:
+        source, target = ends(edge)
+        after[source].append(target)
+    found = [(group, list[E]()) for group in components(list(after), after)]
+    at = {node: k for k, (group, _) in enumerate(found) for node in group}
+    for edge in edges:
+        first, last = (at[node] for node in ends(edge))
+        if first == last:
+            found[first][1].append(edge)
+    return found
 
 
 def closed(nodes: Iterable[T], after: Callable[[T], Iterable[T]]) -> set[T]:

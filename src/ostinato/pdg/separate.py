@@ -6,7 +6,7 @@ from collections.abc import Set
 from itertools import combinations
 
 from ostinato.pdg.condition import cond_symbols
-from ostinato.pdg.index import Dim, Index, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Slice, dims_of, expr
 from ostinato.pdg.node import MOVES, Case, Linear, Map, Matmul, Node, Part, Pdg, Read, Scan
 
 _NONE = frozenset[Dim]()
@@ -35,6 +35,14 @@ def separate_dims(pdg: Pdg) -> tuple[Dim, ...]:
     return tuple(d for d in pdg.dims() if d in found)
 
 
+def loops_of(separate: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """What never becomes an axis: all of `separate_dims` but the innermost, which fills vectors.
+
+    Axes of several would be there in every order, of every value.
+    """
+    return separate[:-1]
+
+
 def _joined(node: Node, summed: Set[Dim]) -> Set[Dim]:
     """The dimensions whose points have to do with each other in one operator, but for slices."""
     sizes = _NONE.union(*map(dims_of, node.shape))
@@ -49,17 +57,11 @@ def _joined(node: Node, summed: Set[Dim]) -> Set[Dim]:
         case Read(at):
             moved = {d: e for d, e in at if isinstance(e, Slice) or e.as_dim() is not d}
             points = {d for d, e in moved.items() if not isinstance(e, Slice)}
-            return sizes.union(points, *map(_named, moved.values()))
+            return sizes.union(points, *(e.dims for e in moved.values()))
         case Part(_, at):
-            return sizes | _named(at)
+            return sizes | at.dims
         case _:
             return sizes
-
-
-def _named(index: Index) -> Set[Dim]:
-    """The dimensions that a place, or a range, depends on."""
-    ends = (index.lo, index.hi) if isinstance(index, Slice) else (index,)
-    return _NONE.union(*map(dims_of, ends))
 
 
 def _crossed(x: Node, y: Node, summed: Set[Dim]) -> Set[Dim]:

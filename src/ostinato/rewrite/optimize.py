@@ -16,6 +16,7 @@ from ostinato.pdg.errors import OptionError
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Node, Pdg
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
+from ostinato.pdg.separate import loops_of
 from ostinato.rewrite.engine.egglog_session import EngineError, Session
 from ostinato.rewrite.engine.language import program
 from ostinato.rewrite.engine.remembered import saturated
@@ -227,7 +228,8 @@ class Rewriting:
             search="" if after.is_searched else f"the budget of {steps} steps was reached",
             left=after.left,
         )
-        separate = self._loaded.separate if after.left else self._loaded.separate[:-1]
+        separate = self._loaded.separate
+        separate = separate if after.left else loops_of(separate)
         evidence = Evidence(self._loaded, graph, after)
         return Optimized(rebuilt.pdg, rebuilt.batched, report, evidence, separate=separate)
 

@@ -82,12 +82,7 @@ def advantage(
     <advantage: float32[] over (t)>
     """
     surprise = reward + discount * where(terminated, 0.0, value_after) - value
-    ends, last = terminated | truncated, t == t.size - 1
-
-    def step(later: Tensor) -> Tensor:
-        return surprise + discount * trace * where(last, 0.0, where(ends, 0.0, later))
-
-    return _backwards("advantage", step, surprise, t)
+    return _added_up("advantage", surprise, discount * trace, terminated | truncated, t)
 
 
 def n_step_return(
@@ -155,16 +150,24 @@ def v_trace(
     weight, passed = minimum(ratio, most), minimum(ratio, 1.0)
     surprise = weight * (reward + discount * where(terminated, 0.0, value_after) - value)
     ends, last = terminated | truncated, t == t.size - 1
-
-    def step(later: Tensor) -> Tensor:
-        return surprise + discount * passed * where(last, 0.0, where(ends, 0.0, later))
-
-    excess = _backwards("v_trace_excess", step, surprise, t)
+    excess = _added_up("v_trace_excess", surprise, discount * passed, ends, t)
     target = value + excess
     later = where(last, value_after, target.at(**{t.name: t + 1}))
     followed = where(ends, value_after, later)
     gain = weight * (reward + discount * where(terminated, 0.0, followed) - value)
     return target, gain
+
+
+def _added_up(
+    name: str, surprise: Tensor, weight: Tensor | float, ends: Tensor, t: Dimension
+) -> Tensor:
+    """The sum of this and all later steps of an episode, each weighed by another weight."""
+    last = t == t.size - 1
+
+    def step(later: Tensor) -> Tensor:
+        return surprise + weight * where(last, 0.0, where(ends, 0.0, later))
+
+    return _backwards(name, step, surprise, t)
 
 
 def _backwards(name: str, step: Callable[[Tensor], Tensor], kind: Tensor, t: Dimension) -> Tensor:

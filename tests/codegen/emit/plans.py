@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from ostinato.codegen.cpu.cpu_target import CPU
@@ -11,27 +10,12 @@ from ostinato.codegen.ir.system import Axis, Load, Pick, Statement, Value
 from ostinato.codegen.ir.tree import Call, Kernel, Loop, Span, Step, Tree
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Place, Slot, Storage
-from ostinato.codegen.planning.plan import Plan, Port
-from ostinato.codegen.planning.transfers import Moves
+from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.index import Dim, Expr, ExprLike, Extent, evaluate, expr, symbols
 from ostinato.pdg.node import Dtype
-
-
-@dataclass(frozen=True)
-class Layout:
-    offsets: Mapping[str, int]
-    local_stride: int
-    total_bytes: int
-    lower_bound_bytes: int
-    memory_bytes: int
-    blocks: tuple[tuple[str, int, int, int, int], ...] = ()
-    windows: tuple[tuple[str, int, int, int], ...] = ()
-    moves: Moves = Moves()
-
-    @property
-    def peak_bytes(self) -> int:
-        return self.memory_bytes
+from ostinato.runtime.machine_code.arena_layout import Layout
+from ostinato.runtime.machine_code.ports import Field
 
 
 def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
@@ -46,7 +30,7 @@ def layout(plan: Plan, extents: Mapping[str, int], workers: int) -> Layout:
                 offsets[name] = at
                 at += -(-evaluate(storage.elements, point) * ITEM_BYTES[storage.dtype] // 64) * 64
     total = first + workers * (at - first)
-    return Layout(offsets, at - first, total, at, total)
+    return Layout(offsets, at - first, total, at, memory_bytes=total)
 
 
 def placed(plan: Plan) -> partial[Layout]:
@@ -82,8 +66,10 @@ def backwards(d: Dim, *body: Tree) -> Loop:
     return Loop(Span(d, expr(0), expr(d.extent)), True, False, body)
 
 
-def port(name: str, storage: Storage) -> Port:
-    return Port(name, storage.tensor, storage.shape, tuple((k,) for k in range(len(storage.shape))))
+def port(name: str, storage: Storage) -> Field:
+    shape = storage.shape
+    axes = tuple((k,) for k in range(len(shape)))
+    return Field(name, storage.tensor, storage.dtype, shape, shape, axes)
 
 
 def whole(

@@ -28,16 +28,17 @@ from ostinato.codegen.ir.tree import (
     Span,
     Step,
     Tree,
-    computed,
+    computed_in,
     leaves,
 )
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import TYPICAL_EXTENT, Profile
 from ostinato.pdg.index import Extent, evaluate
+from ostinato.runtime.machine_code.ports import Field
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planning.planned import Plan, Port
+    from ostinato.codegen.planning.planned import Plan
 from dataclasses import field
 
 from ostinato.codegen.ir.system import Call as Applied
@@ -53,13 +54,13 @@ def waiting_ns(loop: Loop, statements: Mapping[str, Statement], cost: CostModel)
 
     0.0 if no step of the loop needs the one before.
     """
-    inside = [leaf for leaf, _, _ in leaves(loop.body)]
-    own = {name: statements[name] for leaf in inside for name in computed(leaf)}
+    own = {name: statements[name] for name in computed_in(loop.body)}
     ways = _Ways(loop.dim, own, cost)
     for s in own.values():  # in the order in which they are computed
         ways.add(s)
     found = [ways.known[name].get(name, 0.0) for name in own]
-    added = (name for leaf in inside if isinstance(leaf, Nest) for name in leaf.memory)
+    nests = (leaf for leaf, _, _ in leaves(loop.body) if isinstance(leaf, Nest))
+    added = (name for leaf in nests for name in leaf.memory)
     found += [ways.fold(own[name]) for name in added]
     return max(found, default=0.0)
 
@@ -147,13 +148,12 @@ class Estimate:
 def estimate(plan: Plan, profile: Profile, extents: Mapping[str, int], workers: int) -> Estimate:
     """The predicted time of a run with these extents; a missing one counts as `TYPICAL_EXTENT`."""
     found = _Walk(plan, profile, workers)
-    point: Point = {Extent(name): extents.get(name, TYPICAL_EXTENT) for name in plan.extents}
-    found.steps(plan.driver, point, 1.0)
+    point = found.run(extents)
     ports = (*plan.inputs, *plan.outputs)
     copied = sum(_copied(plan, port, profile, point) for port in ports)
     return Estimate(
         {k.name: found.kernels.get(k.name, 0.0) for k in plan.kernels},
-        found.barriers,
+        found.barriers * found.cost.meeting_ns(workers),
         passing_ns(plan, profile, point, workers),
         copied,
         CostModel(profile).call_ns(workers),
@@ -175,75 +175,82 @@ def predicted(
     }
 
 
-def _copied(plan: Plan, port: Port, profile: Profile, point: Point) -> float:
+def _copied(plan: Plan, port: Field, profile: Profile, point: Point) -> float:
     """Copying an argument or a result; one that lies in another order is gathered by strides."""
     if _stays(plan, port, point):
         return 0.0
-    size = _bytes(plan, port, point)
-    elements = size / ITEM_BYTES[plan.storage[port.tensor].dtype]
-    turned = 0.0 if _is_in_order(port) else elements * profile.copy_ns
+    size = _bytes(port, point)
+    turned = 0.0 if port.is_in_order else size / ITEM_BYTES[port.dtype] * profile.copy_ns
     return 2 * size * CostModel(profile).move_ns(size) + turned
 
 
-def _stays(plan: Plan, port: Port, point: Point) -> bool:
+def _stays(plan: Plan, port: Field, point: Point) -> bool:
     """Whether compiled code reads an argument, or writes a result, where the user has it."""
     both = [other.tensor for other in (*plan.inputs, *plan.outputs)]
-    stored = [evaluate(size, point) for size in plan.storage[port.tensor].shape]
-    together = [math.prod(stored[k] for k in axes) for axes in port.axes]
-    return (
-        _is_in_order(port)
-        and together == [evaluate(size, point) for size in port.shape]
-        and both.count(port.tensor) == 1
-        and _bytes(plan, port, point) >= LARGE
-    )
+    is_alone = both.count(port.tensor) == 1
+    return is_alone and port.is_as_stored(point) and _bytes(port, point) >= LARGE
 
 
-def _is_in_order(port: Port) -> bool:
-    order = [axis for axes in port.axes for axis in axes]
-    return order == sorted(order)
-
-
-def _bytes(plan: Plan, port: Port, point: Point) -> float:
+def _bytes(port: Field, point: Point) -> float:
     """The bytes of an argument or a result."""
     elements = math.prod(max(0, evaluate(size, point)) for size in port.shape)
-    return float(elements * ITEM_BYTES[plan.storage[port.tensor].dtype])
+    return float(elements * ITEM_BYTES[port.dtype])
 
 
-class _Walk:
-    """Sums up kernels and barriers over the driver."""
+class Walk:
+    """Goes over the calls of a driver, with how often each is made, and counts barriers."""
 
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
+        """Walk nothing yet."""
         self.plan, self.profile, self.workers = plan, profile, workers
         self.cost = CostModel(profile)
         self.leaves = Leaves(plan.statements, plan.storage, self.cost, plan.keeps_parts)
-        self.barrier_ns = self.cost.meeting_ns(workers)
         self.needed = Needed(plan.guards)
-        self.kernels: dict[str, float] = {}
         self.barriers = 0.0
 
+    def run(self, extents: Mapping[str, int]) -> Point:
+        """Walk all of a run with these extents; a missing one counts as `TYPICAL_EXTENT`."""
+        point: Point = {Extent(n): extents.get(n, TYPICAL_EXTENT) for n in self.plan.extents}
+        self.steps(self.plan.driver, point, 1.0)
+        return point
+
     def steps(self, steps: Sequence[Step], point: Point, times: float) -> None:
+        """Walk steps at a point that are done so many times."""
         for step in steps:
             match step:
                 case Barrier():
-                    self.barriers += times * self.barrier_ns
+                    self.barriers += times
                 case DriverLoop(span, _, outermost, body):
                     length, inner = middle(span, point)
-                    self.barriers += outermost * times * length * self.barrier_ns
+                    self.barriers += outermost * times * length
                     self.needed.enter(span)
                     self.steps(body, inner, times * length)
                 case Call(number):
-                    kernel = self.plan.kernels[number]
-                    taken = times * self.call(kernel, point)
-                    self.kernels[kernel.name] = self.kernels.get(kernel.name, 0.0) + taken
+                    self.leaves.near = frozenset(computed_in(self.plan.kernels[number].body))
+                    self.call(number, point, times)
                 case unknown:
                     assert_never(unknown)
 
-    def call(self, kernel: Kernel, point: Point) -> float:
+    def call(self, number: int, point: Point, times: float) -> None:
+        """Note the calls of a kernel at a point."""
+        raise NotImplementedError
+
+
+class _Walk(Walk):
+    """Sums up kernels over the driver."""
+
+    def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
+        super().__init__(plan, profile, workers)
+        self.kernels: dict[str, float] = {}
+
+    def call(self, number: int, point: Point, times: float) -> None:
+        kernel = self.plan.kernels[number]
+        taken = times * self.taken(kernel, point)
+        self.kernels[kernel.name] = self.kernels.get(kernel.name, 0.0) + taken
+
+    def taken(self, kernel: Kernel, point: Point) -> float:
         """The time until the last worker is done with a kernel."""
         start = self.profile.kernel_ns
-        self.leaves.near = frozenset(
-            name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf)
-        )
         if kernel.parallel is None:
             parts = min(self.workers, max(kernel.slices)) if kernel.sliced else 1
             if self.has_many_lanes(kernel, point):
@@ -257,11 +264,15 @@ class _Walk:
         return rounds * (start + self.trees(kernel.body, inner) / together)
 
     def has_many_lanes(self, kernel: Kernel, point: Point) -> bool:
-        """Whether all workers share what a kernel does alone: some targets see to that."""
+        """Whether all workers share what a kernel does alone: some targets see to that.
+
+        They decide so before a run, by axes of one size.
+        """
         shared = self.plan.target.shared_lanes
-        names = (name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf))
-        axes = (a for name in names for a in self.plan.statements[name].axes)
-        return bool(shared) and any(evaluate(a.size, point) > shared for a in axes)
+        statements = map(self.plan.statements.__getitem__, computed_in(kernel.body))
+        axes = (a for s in statements for a in s.axes)
+        sizes = (a.size for a in axes if not dims_of(a.size))
+        return bool(shared) and any(evaluate(size, point) > shared for size in sizes)
 
     def trees(self, trees: Sequence[Tree], point: Point) -> float:
         total = 0.0

@@ -13,32 +13,27 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ostinato.codegen.cost.communicated import middle
-from ostinato.codegen.cost.leaf_cost import Leaves, Needed, Point, clause_at, positions, size_at
+from ostinato.codegen.cost.estimate import Walk
+from ostinato.codegen.cost.leaf_cost import Point, clause_at, positions, size_at
 from ostinato.codegen.ir.system import Axis, Call, Choice, Draw, Load, Statement, Value, children
 from ostinato.codegen.ir.tree import (
-    Barrier,
     Calling,
     Contraction,
-    DriverLoop,
     Fill,
-    Kernel,
     Leaf,
     Loop,
     Nest,
-    Step,
     Sweep,
     Tree,
     computed,
-    leaves,
 )
-from ostinato.codegen.ir.tree import Call as KernelCall
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.systems.masked_sums import factors
-from ostinato.machine.cost_model import FREE, CostModel
-from ostinato.machine.profile import LEVELS, TYPICAL_EXTENT, Profile
+from ostinato.machine.cost_model import FREE
+from ostinato.machine.profile import LEVELS, Profile
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
-from ostinato.pdg.index import Dim, Extent, dims_of
+from ostinato.pdg.index import Dim, dims_of
 
 
 def _counts() -> dict[str, float]:
@@ -91,41 +86,19 @@ def work(
     {'y': {'elementwise': 1000.0}}
     """
     found = _Walk(plan, profile, workers)
-    point: Point = {Extent(n): extents.get(n, TYPICAL_EXTENT) for n in plan.extents}
-    found.steps(plan.driver, point, 1.0)
+    found.run(extents)
     return tuple(found.kernels)
 
 
-class _Walk:
+class _Walk(Walk):
     """Adds up the leaves of a plan over its loops."""
 
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
-        self.plan, self.profile, self.workers = plan, profile, workers
-        self.cost = CostModel(profile)
-        self.leaves = Leaves(plan.statements, plan.storage, self.cost, plan.keeps_parts)
-        self.needed = Needed(plan.guards)
+        super().__init__(plan, profile, workers)
         self.kernels = [KernelWork() for _ in plan.kernels]
 
-    def steps(self, steps: Sequence[Step], point: Point, times: float) -> None:
-        for step in steps:
-            match step:
-                case Barrier():
-                    pass
-                case DriverLoop(span, _, _, body):
-                    length, inner = middle(span, point)
-                    self.needed.enter(span)
-                    self.steps(body, inner, times * length)
-                case KernelCall(number):
-                    self.call(number, point, times)
-                case unknown:
-                    assert_never(unknown)
-
     def call(self, number: int, point: Point, times: float) -> None:
-        kernel: Kernel = self.plan.kernels[number]
-        into = self.kernels[number]
-        self.leaves.near = frozenset(
-            name for leaf, _, _ in leaves(kernel.body) for name in computed(leaf)
-        )
+        kernel, into = self.plan.kernels[number], self.kernels[number]
         tiles, inner = 1, point
         if kernel.parallel is not None:
             tiles, inner = middle(kernel.parallel, point)

@@ -143,33 +143,21 @@ The hardware sees through rows that are read one after the other, not through co
 """
 
 
-def _call_python(builder: Builder, args: list[Value]) -> None:
-    address, number = args
-    builder.call(builder.inttoptr(address, function_type(VOID)), [number])
-
-
-call_python = primitive("call_python", "void", ("int64", "int64"), _call_python)
-"""``call_python(address, number)``: let Python run the call of that number."""
-
-
-def _arrive(builder: Builder, args: list[Value]) -> None:
+def _call_address(builder: Builder, args: list[Value]) -> None:
     address, *rest = args
     builder.call(builder.inttoptr(address, function_type(VOID)), rest)
 
 
-arrive = primitive("arrive", "void", ("int64",) * 5, _arrive)
+call_python = primitive("call_python", "void", ("int64", "int64"), _call_address)
+"""``call_python(address, number)``: let Python run the call of that number."""
+
+arrive = primitive("arrive", "void", ("int64",) * 5, _call_address)
 """``arrive(address, stream, visit, step, start)``: wait until the steps of a block are in memory.
 
 ``start`` is the place of the history's first step, in elements from the beginning of the arena.
 """
 
-
-def _invoke(builder: Builder, args: list[Value]) -> None:
-    address, *rest = args
-    builder.call(builder.inttoptr(address, function_type(VOID)), rest)
-
-
-invoke = primitive("invoke", "void", ("int64", "array", "array", "indices"), _invoke)
+invoke = primitive("invoke", "void", ("int64", "array", "array", "indices"), _call_address)
 """``invoke(address, memory, table, integers)``: call a kernel."""
 
 

@@ -123,8 +123,7 @@ def _panel(frame: Frame, v: Vector, columns: int, n: Value, mask: Mask | None = 
 def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
     """Multiply one element of A with a vector of B (or a scalar), and run the steps."""
     b, spec = frame.builder, frame.spec
-    at = [(r, j) for r in range(tile.rows) for j in range(tile.columns)]
-    sums = {each: alloca(b, v.type) for each in at}
+    sums = {each: alloca(b, v.type) for each in tile.cells}
     start_sums(frame, v, tile, sums)
     a_rows = [
         frame.pointer(frame.offsets[0], frame.scaled(frame.row(tile.m, r), spec.a[0]))
@@ -142,7 +141,7 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
         ]
         down = b.add(a_turn, frame.scaled(k, spec.a[1]))
         elements = [v.splat(b.load(b.gep(row, down))) for row in a_rows]
-        for r, j in at:
+        for r, j in sums:
             b.store(v.plus_product(b.load(sums[r, j]), elements[r], across[j]), sums[r, j])
 
     def turn(a_turn: Value, b_turn: Value) -> None:
@@ -150,7 +149,7 @@ def _emit_tile(frame: Frame, v: Vector, tile: Tile) -> None:
 
     frame.emit_turns(turn)
     epilogue = Epilogue(frame, v, tile)
-    for each in at:
+    for each in sums:
         epilogue.emit(each, b.load(sums[each]))
 
 
@@ -174,9 +173,8 @@ def _emit_dots(frame: Frame, tile: Tile) -> None:
     """Multiply vectors along k, add up their lanes in a fixed order, run the steps on scalars."""
     b, spec = frame.builder, frame.spec
     v = _along_k(frame)
-    at = [(r, j) for r in range(tile.rows) for j in range(tile.columns)]
-    sums = {each: alloca(b, v.type) for each in at}
-    for each in at:
+    sums = {each: alloca(b, v.type) for each in tile.cells}
+    for each in sums:
         b.store(v.const(0.0), sums[each])
     a_rows = [
         frame.pointer(frame.offsets[0], frame.scaled(frame.plus(tile.m, r), spec.a[0]))
@@ -190,13 +188,13 @@ def _emit_dots(frame: Frame, tile: Tile) -> None:
     def multiply(k: Value, mask: Mask | None) -> None:
         down = [load_lanes(frame, v, b.gep(row, k), 1, mask) for row in a_rows]
         across = [load_lanes(frame, v, b.gep(row, k), 1, mask) for row in b_rows]
-        for r, j in at:
+        for r, j in sums:
             b.store(v.plus_product(b.load(sums[r, j]), down[r], across[j]), sums[r, j])
 
     _emit_k(frame, v, multiply)
     scalar = Vector(b, spec.dtype)
     epilogue = Epilogue(frame, scalar, tile)
-    for each in at:
+    for each in sums:
         start = start_value(frame, scalar, tile, each)
         epilogue.emit(each, b.fadd(start, v.sum_lanes(b.load(sums[each]))))
 

@@ -55,6 +55,11 @@ class Tile:
     n: Value
     mask: Mask | None = None
 
+    @property
+    def cells(self) -> list[tuple[int, int]]:
+        """The row and the column of each vector."""
+        return [(r, j) for r in range(self.rows) for j in range(self.columns)]
+
     def mask_of(self, column: int) -> Mask | None:
         return self.mask if column == self.columns - 1 else None
 

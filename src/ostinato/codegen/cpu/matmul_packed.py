@@ -134,7 +134,7 @@ class _Packed:
         """Set the sums of a panel to what they start from."""
 
         def begin(tile: Tile, row: Value) -> None:
-            places = {at: self.sum_place(p, row, at) for at in _cells(tile)}
+            places = {at: self.sum_place(p, row, at) for at in tile.cells}
             start_sums(self.frame, p.v, tile, places)
 
         self.tiles(p, begin)
@@ -186,7 +186,7 @@ class _Packed:
         """Multiply the block of B; return where the sums of a tile are."""
         b, frame, v = self.b, self.frame, p.v
         first, count = steps
-        sums = {at: alloca(b, v.type) for at in _cells(tile)}
+        sums = {at: alloca(b, v.type) for at in tile.cells}
         if self.blocks == 1:
             start_sums(frame, v, tile, sums)
         else:
@@ -226,7 +226,3 @@ class _Packed:
             for step in range(0, self.width, per_line):
                 apart = b.add(frame.scaled(i64(j), frame.spec.b[0]), i64(step))
                 emit_prefetch(b, b.gep(place, apart))
-
-
-def _cells(tile: Tile) -> list[tuple[int, int]]:
-    return [(r, j) for r in range(tile.rows) for j in range(tile.columns)]

@@ -17,8 +17,16 @@ Result = Dtype | Literal["array", "void"]
 Emit = Callable[[Builder, list[Value]], Value | None]
 
 
+class _CompiledOnly:
+    name: str
+
+    def __call__(self, *args: object) -> Any:
+        """Refuse: there is no such function in Python."""
+        raise TypeError(f"only compiled code can call {self.name}")
+
+
 @dataclass(frozen=True, eq=False)
-class Written:
+class Written(_CompiledOnly):
     """A function of generated code, written as LLVM instructions.
 
     Its ``room`` are int64 words that stay its own while the function that calls it runs.
@@ -30,13 +38,9 @@ class Written:
     emit: Emit
     room: int = 0
 
-    def __call__(self, *args: object) -> Any:
-        """Refuse: there is no such function in Python."""
-        raise TypeError(f"only compiled code can call {self.name}")
-
 
 @dataclass(frozen=True, eq=False)
-class Inner:
+class Inner(_CompiledOnly):
     """A function of generated code, written in the loop IR; it returns at its end only.
 
     A subroutine stays a function of its module, one for all its calls.
@@ -53,10 +57,6 @@ class Inner:
     @property
     def arguments(self) -> tuple[Argument, ...]:
         return tuple(self.parameters.values())
-
-    def __call__(self, *args: object) -> Any:
-        """Refuse: what it calls has no meaning in Python."""
-        raise TypeError(f"only compiled code can call {self.name}")
 
 
 Primitive: TypeAlias = Written | Inner

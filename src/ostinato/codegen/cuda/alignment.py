@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import gcd
 
-from ostinato.codegen.cuda.rewriting import every, indices
+from ostinato.codegen.cuda.rewriting import indices
 from ostinato.codegen.loops.expression import (
     Binary,
     Call,
@@ -19,7 +19,7 @@ from ostinato.codegen.loops.expression import (
     Name,
     operands,
 )
-from ostinato.codegen.loops.statements import Add, Body, Do, Let
+from ostinato.codegen.loops.statements import Add, Body, Do, Let, every
 
 VECTOR = 4  # elements that one access loads
 TABLE, LOCAL = "at", "local"

@@ -26,12 +26,6 @@ def _names() -> frozenset[str]:
     return NAMES
 
 
-def _vector_functions() -> frozenset[str]:
-    from ostinato.codegen.cpu.step_expression import CODE
-
-    return frozenset(CODE)
-
-
 def _text(function: Function) -> str:
     from ostinato.codegen.cuda.cuda_module import text
 
@@ -103,7 +97,7 @@ _EXACT = Target(
     shared_elements=8192,
     listed_rows=256,
     names=_names,
-    vector_functions=_vector_functions,
+    vector_functions=CPU.vector_functions,
     text=_text,
     module=_module,
     writer=_writer,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ostinato.codegen.cuda.dealt import THREAD
 from ostinato.codegen.cuda.one_thread import ARENA
-from ostinato.codegen.cuda.rewriting import every, exchanged, given, indices, names, rewritten
+from ostinato.codegen.cuda.rewriting import exchanged, given, indices, names, rewritten
 from ostinato.codegen.cuda.shared_sums import BARRIER
 from ostinato.codegen.cuda.whole_grid import GRID_BARRIER, name_of
 from ostinato.codegen.loops.expression import (
@@ -40,6 +40,7 @@ from ostinato.codegen.loops.statements import (
     Statement,
     While,
     Write,
+    every,
 )
 
 BLOCK, BLOCKS = "block", "blocks"

@@ -153,58 +153,12 @@ def _four(context: Any, builder: Any, signature: Any, args: Any) -> tuple[Any, A
 # ---------------------------------------------------------------- floats
 
 
-def rounded_product(x: Any, y: Any) -> Any:
-    """``x * y``, rounded: it never becomes a part of a multiply-add."""
-    raise NotImplementedError
-
-
-def bits_of(x: Any) -> Any:
-    """The bits of a float as a whole number of its size."""
-    raise NotImplementedError
-
-
-def fabs(x: Any) -> Any:
-    """The size of a number."""
-    raise NotImplementedError
-
-
-def sqrt(x: Any) -> Any:
-    """The square root, rounded once."""
-    raise NotImplementedError
-
-
-def floor(x: Any) -> Any:
-    """The whole number below, as a float."""
-    raise NotImplementedError
-
-
-def ceil(x: Any) -> Any:
-    """The whole number above, as a float."""
-    raise NotImplementedError
-
-
-def rint(x: Any) -> Any:
-    """The nearest whole number, as a float; halves go to the even one."""
-    raise NotImplementedError
-
-
-def copysign(x: Any, y: Any) -> Any:
-    """The size of one number with the sign of another."""
-    raise NotImplementedError
-
-
-def fma(x: Any, y: Any, z: Any) -> Any:
-    """``x * y + z``, rounded once."""
-    raise NotImplementedError
-
-
 def _by_type(
-    function: Callable[..., Any], narrow: Any, wide: Any, kind: Any = types.float32
-) -> None:
-    """Let a function be one of numbers of 32 or of 64 bits, by its first argument."""
-    arity = function.__code__.co_argcount
-    given = ", ".join("xyz"[:arity])
-    scope: dict[str, Any] = {"narrow": narrow, "wide": wide}
+    name: str, given: str, narrow: Any, wide: Any, kind: Any = types.float32
+) -> Callable[..., Any]:
+    """A function of numbers of 32 or of 64 bits, by its first argument."""
+    scope: dict[str, Any] = {"__name__": __name__, "narrow": narrow, "wide": wide}
+    exec(f"def {name}({given}): raise NotImplementedError", scope)
     exec(f"def of_32({given}): return narrow({given})", scope)  # Numba compares signatures
     exec(f"def of_64({given}): return wide({given})", scope)
 
@@ -213,18 +167,31 @@ def _by_type(
 
     scope["chosen"] = chosen
     exec(f"def typed({given}): return chosen(x)", scope)
-    overload(function, target="cuda")(scope["typed"])
+    made: Callable[..., Any] = scope[name]
+    overload(made, target="cuda")(scope["typed"])
+    return made
 
 
-_by_type(rounded_product, libdevice.fmul_rn, libdevice.dmul_rn)
-_by_type(bits_of, libdevice.float_as_int, libdevice.double_as_longlong)
-_by_type(fabs, libdevice.fabsf, libdevice.fabs)
-_by_type(sqrt, libdevice.fsqrt_rn, libdevice.dsqrt_rn)
-_by_type(floor, libdevice.floorf, libdevice.floor)
-_by_type(ceil, libdevice.ceilf, libdevice.ceil)
-_by_type(rint, libdevice.rintf, libdevice.rint)
-_by_type(copysign, libdevice.copysignf, libdevice.copysign)
-_by_type(fma, libdevice.fmaf_rn, libdevice.fma_rn)
+rounded_product = _by_type("rounded_product", "x, y", libdevice.fmul_rn, libdevice.dmul_rn)
+"""``x * y``, rounded: it never becomes a part of a multiply-add."""
+
+bits_of = _by_type("bits_of", "x", libdevice.float_as_int, libdevice.double_as_longlong)
+"""The bits of a float as a whole number of its size."""
+
+fabs = _by_type("fabs", "x", libdevice.fabsf, libdevice.fabs)
+sqrt = _by_type("sqrt", "x", libdevice.fsqrt_rn, libdevice.dsqrt_rn)
+"""The square root, rounded once."""
+
+floor = _by_type("floor", "x", libdevice.floorf, libdevice.floor)
+ceil = _by_type("ceil", "x", libdevice.ceilf, libdevice.ceil)
+rint = _by_type("rint", "x", libdevice.rintf, libdevice.rint)
+"""The nearest whole number, as a float; halves go to the even one."""
+
+copysign = _by_type("copysign", "x, y", libdevice.copysignf, libdevice.copysign)
+"""The size of one number with the sign of another."""
+
+fma = _by_type("fma", "x, y, z", libdevice.fmaf_rn, libdevice.fma_rn)
+"""``x * y + z``, rounded once."""
 
 
 @device
@@ -240,11 +207,6 @@ def f64_of_bits(x: Any) -> Any:
 # ---------------------------------------------------------------- whole numbers
 
 
-def truncated_quotient(x: Any, y: Any) -> Any:
-    """``x / y`` towards 0."""
-    raise NotImplementedError
-
-
 @device
 def _quotient_i32(x: Any, y: Any) -> Any:
     down = x // y  # the floor; it is taken back where it is below
@@ -257,7 +219,10 @@ def _quotient_i64(x: Any, y: Any) -> Any:
     return np.int64(down + 1 if down < 0 and down * y != x else down)
 
 
-_by_type(truncated_quotient, _quotient_i32, _quotient_i64, types.int32)
+truncated_quotient = _by_type(
+    "truncated_quotient", "x, y", _quotient_i32, _quotient_i64, types.int32
+)
+"""``x / y`` towards 0."""
 
 
 @device

@@ -15,16 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from ostinato.codegen.cuda.places import Place, Term, difference
-from ostinato.codegen.cuda.rewriting import (
-    bounds,
-    calls,
-    calls_in,
-    every,
-    given,
-    indices,
-    named,
-    values,
-)
+from ostinato.codegen.cuda.rewriting import bounds, calls, calls_in, given, indices, named
 from ostinato.codegen.cuda.touches import Access, Touch, Touches
 from ostinato.codegen.loops.expression import (
     Compare,
@@ -46,6 +37,8 @@ from ostinato.codegen.loops.statements import (
     Statement,
     While,
     Write,
+    every,
+    values,
 )
 
 Tests = tuple[Expression, ...]

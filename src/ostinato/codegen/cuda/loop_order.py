@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.codegen.cuda.places import Place, place
-from ostinato.codegen.cuda.rewriting import calls, every, given, indices, named, values
+from ostinato.codegen.cuda.rewriting import calls, given, indices, named
 from ostinato.codegen.cuda.touches import Access, Touched
 from ostinato.codegen.loops.expression import Constant, Expression
 from ostinato.codegen.loops.statements import (
@@ -24,6 +24,8 @@ from ostinato.codegen.loops.statements import (
     Return,
     Statement,
     While,
+    every,
+    values,
 )
 
 

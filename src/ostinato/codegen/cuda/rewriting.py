@@ -23,7 +23,19 @@ from ostinato.codegen.loops.expression import (
     call,
     operands,
 )
-from ostinato.codegen.loops.statements import Add, Body, Do, For, If, Let, Statement, While, Write
+from ostinato.codegen.loops.statements import (
+    Add,
+    Body,
+    Do,
+    For,
+    If,
+    Let,
+    Statement,
+    While,
+    Write,
+    every,
+    values,
+)
 
 Exchange = Callable[[Expression], Expression]
 Change = Callable[[Statement], Statement]
@@ -36,18 +48,12 @@ def exchanged(of: Expression, change: Exchange) -> Expression:
         return exchanged(x, change)
 
     match of:
-        case Negative(x):
-            made: Expression = Negative(inner(x))
-        case Not(x):
-            made = Not(inner(x))
-        case Binary(op, left, right):
-            made = Binary(op, inner(left), inner(right))
-        case Compare(sign, left, right):
-            made = Compare(sign, inner(left), inner(right))
-        case Logic(word, parts):
-            made = Logic(word, tuple(map(inner, parts)))
-        case Tuple(parts):
-            made = Tuple(tuple(map(inner, parts)))
+        case Negative(x) | Not(x):
+            made: Expression = replace(of, of=inner(x))
+        case Binary(_, left, right) | Compare(_, left, right):
+            made = replace(of, left=inner(left), right=inner(right))
+        case Logic(of=parts) | Tuple(parts):
+            made = replace(of, of=tuple(map(inner, parts)))
         case Call(function, args):
             made = Call(function, tuple(map(inner, args)))
         case Item(array, index):
@@ -65,34 +71,6 @@ def quotient(x: Given, y: Given) -> Expression:
 def remainder(x: Given, y: Given) -> Expression:
     """What is left of ``x`` then."""
     return call("i64", binary("%", call("u64", x), call("u64", y)))
-
-
-def values(statement: Statement) -> tuple[Expression, ...]:
-    """The expressions of a statement itself, without those of statements inside."""
-    match statement:
-        case Let(_, value) | Add(_, value):
-            return (value,)
-        case Write(array, index, value):
-            return (array, index, value)
-        case Do(call):
-            return (call,)
-        case For(_, bounds, _):
-            return bounds
-        case While(test, _) | If(test, _, _):
-            return (test,)
-        case _:
-            return ()
-
-
-def inside(statement: Statement) -> tuple[Body, ...]:
-    """The bodies inside a statement."""
-    match statement:
-        case For(_, _, body) | While(_, body):
-            return (body,)
-        case If(_, then, other):
-            return (then, other)
-        case _:
-            return ()
 
 
 def within(of: Statement, change: Change) -> Statement:
@@ -114,14 +92,6 @@ def opened(of: Statement, change: Callable[[Statement], Body]) -> Statement:
 def together(bodies: Iterable[Body]) -> Body:
     """Bodies, one after the other."""
     return tuple(chain.from_iterable(bodies))
-
-
-def every(body: Body) -> Iterator[Statement]:
-    """All statements, those inside of others too."""
-    for statement in body:
-        yield statement
-        for inner in inside(statement):
-            yield from every(inner)
 
 
 def parts(of: Expression) -> Iterator[Expression]:

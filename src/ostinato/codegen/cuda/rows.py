@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostinato.codegen.cuda.places import Place, difference
-from ostinato.codegen.cuda.rewriting import calls, every, given, indices, opened, values
+from ostinato.codegen.cuda.rewriting import calls, given, indices, opened
 from ostinato.codegen.cuda.touches import Touches, forget
 from ostinato.codegen.loops.expression import Call, Constant, Expression, Name, compare
 from ostinato.codegen.loops.statements import (
@@ -24,6 +24,8 @@ from ostinato.codegen.loops.statements import (
     Nothing,
     Remark,
     Statement,
+    every,
+    values,
 )
 
 LANE = "lane_row"

@@ -13,16 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from ostinato.codegen.cuda.one_thread import SUFFIXES, typed
-from ostinato.codegen.cuda.rewriting import (
-    bounds,
-    every,
-    given,
-    named,
-    names,
-    rewritten,
-    values,
-    within,
-)
+from ostinato.codegen.cuda.rewriting import bounds, given, named, names, rewritten, within
 from ostinato.codegen.loops.expression import (
     FLOATS,
     ITEM_BYTES,
@@ -46,6 +37,8 @@ from ostinato.codegen.loops.statements import (
     Remark,
     Statement,
     Write,
+    every,
+    values,
 )
 
 PARTS = 256

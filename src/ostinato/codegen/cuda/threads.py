@@ -23,14 +23,12 @@ from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.rewriting import (
     calls,
     calls_in,
-    every,
     given,
     indices,
     named,
     names,
     opened,
     together,
-    values,
 )
 from ostinato.codegen.cuda.rows import LANE, Rows, of_row
 from ostinato.codegen.cuda.shared_sums import BARRIER, DTYPES, PARTS, TERMS_OF_ROWS, Fold
@@ -51,6 +49,8 @@ from ostinato.codegen.loops.statements import (
     Statement,
     While,
     Write,
+    every,
+    values,
 )
 
 SUMS = "the memory of a block"  # what its threads add up: no tensor has such a name

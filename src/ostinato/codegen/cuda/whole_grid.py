@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ostinato.codegen.cuda.one_thread import ARENA
-from ostinato.codegen.cuda.rewriting import every, named, within
+from ostinato.codegen.cuda.rewriting import named, within
 from ostinato.codegen.cuda.shared_sums import BARRIER
 from ostinato.codegen.cuda.shares import SHARED_LANES
 from ostinato.codegen.loops.expression import (
@@ -32,6 +32,7 @@ from ostinato.codegen.loops.statements import (
     Return,
     Statement,
     While,
+    every,
 )
 
 GRID_BARRIER = Do(Call("grid_barrier", (Name(ARENA),)))

@@ -76,8 +76,7 @@ def python_calls(plan: Plan) -> tuple[PythonCall, ...]:
             _view(o, x.axes, plan.storage[x.tensor])
             for o, x in zip(s.host.operands, loads, strict=True)
         )
-        own = tuple(expr(a.index) for a in s.result_axes)
-        result = _view(s.host.result, own, plan.storage[s.name])
+        result = _view(s.host.result, s.here.axes, plan.storage[s.name])
         out.append(PythonCall(s.host.number, s.dims, views, result))
     return tuple(out)
 

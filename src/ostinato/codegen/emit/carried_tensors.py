@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import count
 
 from ostinato.codegen.emit.driver import published_loop
-from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import DriverLoop, Fill, Span, Step, computed, leaves
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.kernel_partition import calls
@@ -109,7 +109,7 @@ class Reads:
     def note(self, names: Sequence[str]) -> None:
         for name in names:
             s = self.plan.statements[name]
-            for load in (x for _, value in s.clauses for x in loads(value)):
+            for load in s.reads:
                 if load.tensor in self.plan.storage:
                     owner = self.plan.storage[load.tensor].owner
                     self.loads.setdefault(owner, []).append((s, load))

@@ -8,13 +8,13 @@ from ostinato.codegen.emit.arrivals import walks_of, words
 from ostinato.codegen.emit.calling import python_calls
 from ostinato.codegen.emit.driver import published_loop, streamed_loop
 from ostinato.codegen.emit.offset_table import offset_table
-from ostinato.codegen.ir.system import Statement, loads
-from ostinato.codegen.ir.tree import Kernel, computed, leaves
+from ostinato.codegen.ir.system import Statement
+from ostinato.codegen.ir.tree import Kernel, computed_in
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning.kernel_partition import calls
-from ostinato.codegen.planning.planned import Plan, Port
+from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Expr, expr, product
-from ostinato.runtime.machine_code.ports import Area, Field, Interface
+from ostinato.runtime.machine_code.ports import Area, Interface
 
 
 def interface(plan: Plan) -> Interface:
@@ -23,8 +23,8 @@ def interface(plan: Plan) -> Interface:
     return Interface(
         extents=plan.extents,
         tensors=tensors,
-        inputs=tuple(_field(plan, p) for p in plan.inputs if _has_memory(plan, p)),
-        outputs=tuple(_field(plan, p) for p in plan.outputs),
+        inputs=tuple(p for p in plan.inputs if plan.storage[p.tensor].place == "global"),
+        outputs=plan.outputs,
         tiles=tuple(map(_items, (k for k in plan.kernels if k.is_shared))),
         streamed=_streamed(plan),
         late=_late(plan),
@@ -49,7 +49,7 @@ def _area(plan: Plan, name: str) -> Area:
 
 
 def _read(s: Statement) -> set[str]:
-    return {x.tensor for _, value in s.clauses for x in loads(value)}
+    return {x.tensor for x in s.reads}
 
 
 def _together(plan: Plan) -> Iterator[tuple[str, ...]]:
@@ -67,15 +67,6 @@ def _items(kernel: Kernel) -> Expr:
     return product(s.hi - s.lo for s in spans)
 
 
-def _has_memory(plan: Plan, port: Port) -> bool:
-    return plan.storage[port.tensor].place == "global"
-
-
-def _field(plan: Plan, port: Port) -> Field:
-    storage = plan.storage[port.tensor]
-    return Field(port.name, port.tensor, storage.dtype, storage.shape, port.shape, port.axes)
-
-
 def _late(plan: Plan) -> frozenset[str]:
     """Outputs that are not written yet when the published loop has done a step."""
     loop = published_loop(plan)
@@ -83,7 +74,7 @@ def _late(plan: Plan) -> frozenset[str]:
         return frozenset()
     after = calls(plan.driver[plan.driver.index(loop) + 1 :])
     trees = [tree for number in after for tree in plan.kernels[number].body]
-    written = {name for leaf, _, _ in leaves(tuple(trees)) for name in computed(leaf)}
+    written = computed_in(tuple(trees))
     return frozenset(p.name for p in plan.outputs if p.tensor in written)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import assert_never
 
 from ostinato.codegen.emit.arrivals import (
@@ -346,5 +347,4 @@ def _fill(s: Statement, value: Scalar, loop: Loop, function: Function, out: Bloc
 
 def _element(s: Statement, loop: Loop, step: Expr) -> Load:
     """An element of a tensor at a step, for the rows that the loops give."""
-    dims = tuple(step if d == loop.dim else expr(d) for d in s.result_dims)
-    return Load(s.name, dims, tuple(expr(a.index) for a in s.result_axes), s.dtype)
+    return replace(s.here, dims=tuple(step if d == loop.dim else expr(d) for d in s.result_dims))

@@ -114,15 +114,12 @@ class _Product:
         """The product that adds to the sums of the blocks before, from the second one on."""
         if self.leaf.accumulate:
             return spec
-        return replace(spec, start=self._operand(self._identity_of(sums)), begun=RESUMED)
+        return replace(spec, start=self._operand(self.function.statement(sums).here), begun=RESUMED)
 
     def _sums_only(self, spec: Matmul, sums: str) -> Matmul:
         """The product of a block that is not the last one: its sums wait for the next one."""
-        place = self._operand(self._identity_of(sums))
+        place = self._operand(self.function.statement(sums).here)
         return replace(spec, steps=(replace(spec.steps[0], store=place),))
-
-    def _identity_of(self, name: str) -> Load:
-        return self._identity(self.function.statement(name))
 
     def _call(self, spec: Matmul, given: Mapping[str, Expression], out: Block) -> None:
         """Call a product for a block of an axis: with another size, and beginning elsewhere."""
@@ -307,12 +304,8 @@ class _Product:
         )
         return replace(load, tensor=storage.owner, dims=kept)
 
-    def _identity(self, s: Statement) -> Load:
-        axes = tuple(expr(a.index) for a in s.result_axes)
-        return Load(s.name, tuple(expr(d) for d in s.result_dims), axes, s.dtype)
-
     def _accumulator(self) -> str | None:
-        return self._operand(self._identity(self.result)) if self.leaf.accumulate else None
+        return self._operand(self.result.here) if self.leaf.accumulate else None
 
     def _first(self, start: str | None) -> Step:
         return self._step(self.result, ("name", "acc"), start)
@@ -321,7 +314,7 @@ class _Product:
         return self._step(s, self._translate(s.clauses[0][1]), None)
 
     def _step(self, s: Statement, of: StepExpr, store: str | None) -> Step:
-        load = self._identity(s)
+        load = s.here
         if store is None and self.function.storage(s.name).place in ("global", "local"):
             store = self._operand(load)
         name = self.names.fresh(f"{s.name}_value")

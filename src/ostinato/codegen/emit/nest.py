@@ -19,7 +19,7 @@ from ostinato.codegen.emit.accumulators import Accumulators, Lanes, fold, lanes_
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import condition, expression, whole_blocks
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
-from ostinato.codegen.ir.system import Axis, Load, Statement, Value, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Nest, active
 from ostinato.codegen.loops.expression import SUFFIX, Constant, Expression, Name, binary, call
 from ostinato.codegen.loops.shared_words import SQUARE
@@ -347,7 +347,7 @@ def _fits(axis: Axis, s: Statement, plan: Plan) -> bool:
     stored = plan.storage[s.name].axes
     if any(a.index == axis.index and not _has_slots(a, axis) for a in stored):
         return False
-    return all(_load_fits(axis, x, plan) for _, value in s.clauses for x in loads(value))
+    return all(_load_fits(axis, x, plan) for x in s.reads)
 
 
 def _load_fits(axis: Axis, load: Load, plan: Plan) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ostinato.codegen.ir.system import loads
 from ostinato.codegen.ir.tree import Kernel, computed, leaves
 from ostinato.codegen.memory.storage import scratch
 from ostinato.codegen.planning.planned import Plan
@@ -59,6 +58,5 @@ def _mentioned(plan: Plan, kernel: Kernel) -> Iterator[str]:
         for name in computed(leaf):
             if name in plan.living:
                 yield plan.living[name].tensor
-            for _, value in plan.statements[name].clauses:
-                yield from (load.tensor for load in loads(value))
+            yield from (load.tensor for load in plan.statements[name].reads)
             yield name

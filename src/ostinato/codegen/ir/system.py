@@ -11,14 +11,14 @@ in common: scheduling may run them as tiles of rows. A dim outside ``lanes`` run
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar, only_zeros, spelled
 from ostinato.pdg.hashed_once import Keyed, hashed_once
-from ostinato.pdg.index import Dim, Expr, dims_of
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.node import Dtype, Node
 
 
@@ -100,7 +100,7 @@ class Load(Keyed):
 
     def moved_along(self, dim: Dim) -> Load:
         """The load of a statement that moves: points that nobody asks for may lie outside."""
-        in_axes = any(dim in dims_of(e) for e in self.axes)
+        in_axes = any(dim in e.dims for e in self.axes)
         return replace(self, clamp="all" if in_axes or self.clamp == "all" else "dims")
 
 
@@ -254,6 +254,25 @@ class Statement:
     later: frozenset[Dim] = frozenset()  # in loops over these it is apart from what it reads
 
     @property
+    def reads(self) -> tuple[Load, ...]:
+        """All loads, in the order of the clauses."""
+        return tuple(x for _, value in self.clauses for x in loads(value))
+
+    @property
+    def here(self) -> Load:
+        """What it computes at a point, as that point reads it."""
+        axes = tuple(expr(a.index) for a in self.result_axes)
+        return Load(self.name, tuple(map(expr, self.result_dims)), axes, self.dtype)
+
+    def map(self, *clauses: tuple[Cond, Value]) -> Statement:
+        """A map over what it computes: it differs in nothing else."""
+        dims = self.result_dims
+        return replace(
+            self, kind="map", dims=dims, axes=self.result_axes, clauses=clauses, fold="",
+            lanes=self.lanes & frozenset(dims), reduced=frozenset(), along=None, host=None,
+        )  # fmt: skip
+
+    @property
     def lowered(self) -> str:
         """The name of the lowered statement that this one computes for."""
         return self.base or self.name
@@ -289,9 +308,22 @@ class System:
     segments: dict[Dim, tuple[Dim, Dim]] = field(default_factory=dict[Dim, tuple[Dim, Dim]])
     axis_of: dict[tuple[str, Dim], Dim] = field(default_factory=dict[tuple[str, Dim], Dim])
 
-    def reads(self, name: str) -> tuple[Load, ...]:
-        """All loads of a statement, in clause order."""
-        return tuple(x for _, value in self.statements[name].clauses for x in loads(value))
+    @property
+    def ends(self) -> frozenset[str]:
+        """The statements that a user gives or is given."""
+        return frozenset((*self.inputs.values(), *self.outputs.values()))
+
+
+Readers = dict[str, list[tuple[Statement, Load]]]  # of each tensor that is read
+
+
+def readers(statements: Iterable[Statement]) -> Readers:
+    """Who reads each tensor, by which load."""
+    found: Readers = {}
+    for s in statements:
+        for load in s.reads:
+            found.setdefault(load.tensor, []).append((s, load))
+    return found
 
 
 def fresh(name: str, taken: Container[str]) -> str:

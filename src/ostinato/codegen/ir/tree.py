@@ -171,6 +171,11 @@ def leaves(
             yield tree, path, (*time, place)
 
 
+def computed_in(trees: tuple[Tree, ...]) -> dict[str, None]:
+    """The statements that trees complete or add to, in order."""
+    return dict.fromkeys(name for leaf, _, _ in leaves(trees) for name in computed(leaf))
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A run of trees, compiled to one function.

@@ -10,14 +10,13 @@ from ostinato.codegen.loops.statements import (
     Add,
     Body,
     Break,
-    Do,
     For,
     Function,
     If,
     Let,
     Statement,
     While,
-    Write,
+    values,
 )
 
 BUILTIN = frozenset(("min", "max"))
@@ -70,30 +69,21 @@ class _Checker:
         return known
 
     def statement(self, statement: Statement, known: set[str]) -> set[str]:
+        for each in values(statement):
+            self.value(each, known)
         match statement:
-            case Let(names, value):
-                self.value(value, known)
+            case Let(names):
                 return known | {self.given(name) for name in names}
-            case Add(name, value):
+            case Add(name):
                 self.value(Name(name), known)
-                self.value(value, known)
                 self.given(name)
-            case Write(array, index, value):
-                for each in (array, index, value):
-                    self.value(each, known)
-            case Do(call):
-                self.value(call, known)
-            case For(index, bounds, body):
-                for each in bounds:
-                    self.value(each, known)
+            case For(index, _, body):
                 self.indices.append(self.given(index))
                 self.inside(body, known | {index})
                 self.indices.pop()
-            case While(test, body):
-                self.value(test, known)
+            case While(_, body):
                 self.inside(body, known)
-            case If(test, then, other):
-                self.value(test, known)
+            case If(_, then, other):
                 return self.body(then, known) & self.body(other, known)
             case Break() if not self.loops:
                 raise InvariantError("no loop to leave")

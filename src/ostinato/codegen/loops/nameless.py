@@ -10,27 +10,22 @@ from ostinato.codegen.loops.expression import (
     Compare,
     Constant,
     Expression,
-    Item,
     Logic,
     Name,
-    Negative,
-    Not,
-    Tuple,
+    operands,
 )
 from ostinato.codegen.loops.matmul_spec import Matmul
 from ostinato.codegen.loops.statements import (
     Add,
     Body,
-    Do,
     For,
     Function,
-    If,
     Let,
     Nothing,
     Remark,
     Statement,
-    While,
-    Write,
+    inside,
+    values,
 )
 
 Shape = tuple[object, ...]
@@ -81,25 +76,17 @@ class _Numbering:
         return tuple([self.statement(x) for x in statements if not isinstance(x, Remark | Nothing)])
 
     def statement(self, of: Statement) -> object:
+        own, bound = tuple(map(self.expression, values(of))), tuple[object, ...]()
         match of:
-            case Let(names, value):
-                made = self.expression(value)
-                return "=", tuple(map(self.bound, names)), made
-            case Add(name, value):
-                return "+=", self.bound(name), self.expression(value)
-            case Write(array, index, value):
-                return "[]=", *map(self.expression, (array, index, value))
-            case Do(call):
-                return self.expression(call)
-            case For(name, bounds, body, binding):
-                made = tuple(map(self.expression, bounds))
-                return "for", self.bound(name), made, binding, self.body(body)
-            case While(test, body):
-                return "while", self.expression(test), self.body(body)
-            case If(test, then, other):
-                return "if", self.expression(test), self.body(then), self.body(other)
+            case Let(names):
+                bound = tuple(map(self.bound, names))
+            case Add(name):
+                bound = (self.bound(name),)
+            case For(name, binding=binding):
+                bound = self.bound(name), binding
             case _:
-                return repr(of)
+                pass
+        return type(of).__name__, own, bound, *map(self.body, inside(of))
 
     def expression(self, of: Expression) -> object:
         match of:
@@ -107,19 +94,10 @@ class _Numbering:
                 return self.named(name)
             case Constant(value):
                 return "constant", repr(value)  # 1, 1.0 and True are equal, and so are both zeros
-            case Binary(op, left, right) | Compare(op, left, right):
-                return op, self.expression(left), self.expression(right)
-            case Call(name, args):
-                return "()", self.named(name), tuple([self.expression(x) for x in args])
-            case Item(array, index):
-                return "[]", self.expression(array), self.expression(index)
-            case Logic(op, parts):
-                return op, tuple([self.expression(x) for x in parts])
-            case Tuple(parts):
-                return ",", tuple([self.expression(x) for x in parts])
-            case Negative(x):
-                return "negative", self.expression(x)
-            case Not(x):
-                return "not", self.expression(x)
+            case Binary(op) | Compare(op) | Logic(op):
+                own: object = op
+            case Call(name):
+                own = self.named(name)
             case _:
-                return repr(of)
+                own = ""
+        return type(of).__name__, own, *map(self.expression, operands(of))

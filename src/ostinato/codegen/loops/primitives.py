@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ostinato.codegen.loops.expression import SUFFIX
+from ostinato.codegen.loops.matmul_spec import Matmul
 from ostinato.codegen.loops.memory import POISON, Memory, Poison, Trap
 from ostinato.pdg import philox
 from ostinato.pdg.axis_functions import along_axis
@@ -256,35 +257,6 @@ def halves(dtype: str, count: int, fn: str) -> Meaning:
 # ---------------------------------------------------------------- products
 
 
-class Operand(Protocol):
-    """A tensor that a product's steps read or store, and its strides."""
-
-    name: str
-    m: int | str
-    n: int | str
-
-
-class Product(Protocol):
-    """The record of a product: see `ostinato.codegen.loops.matmul_spec`."""
-
-    dtype: Dtype
-    m: int | str
-    n: int | str
-    k: int | str
-    a: tuple[int | str, int | str]
-    b: tuple[int | str, int | str]
-    operands: tuple[Operand, ...]
-    steps: tuple[Any, ...]
-    start: str | None
-    rows: str
-    begun: str
-    living: str
-    around: tuple[tuple[int, int | str, int | str], ...]
-
-    @property
-    def runtime(self) -> tuple[str, ...]: ...
-
-
 def _row(values: Sequence[Any], dtype: Dtype) -> Any:
     """Numbers as an array, if all of them were written."""
     return POISON if any(isinstance(x, Poison) for x in values) else np.array(values, dtype)
@@ -302,7 +274,7 @@ class Multiplier:
     """A product at one place: ``offsets`` of its operands, and ``sizes`` known at run time."""
 
     def __init__(
-        self, spec: Product, memory: Memory, among: Sequence[str], lists: dict[int, Any]
+        self, spec: Matmul, memory: Memory, among: Sequence[str], lists: dict[int, Any]
     ) -> None:
         """Know the tensors ``among`` which it reads and writes, and lists of living rows."""
         self.spec, self.memory, self.among, self.lists = spec, memory, among, lists

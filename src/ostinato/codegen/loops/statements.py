@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -107,6 +107,42 @@ class Nothing(Statement):
     """Nothing to do, and why."""
 
     remark: str
+
+
+def values(statement: Statement) -> tuple[Expression, ...]:
+    """The expressions of a statement itself, without those of statements inside."""
+    match statement:
+        case Let(_, value) | Add(_, value):
+            return (value,)
+        case Write(array, index, value):
+            return (array, index, value)
+        case Do(call):
+            return (call,)
+        case For(_, bounds, _):
+            return bounds
+        case While(test, _) | If(test, _, _):
+            return (test,)
+        case _:
+            return ()
+
+
+def inside(statement: Statement) -> tuple[Body, ...]:
+    """The bodies inside a statement."""
+    match statement:
+        case For(_, _, body) | While(_, body):
+            return (body,)
+        case If(_, then, other):
+            return (then, other)
+        case _:
+            return ()
+
+
+def every(body: Body) -> Iterator[Statement]:
+    """All statements, those inside of others too."""
+    for statement in body:
+        yield statement
+        for inner in inside(statement):
+            yield from every(inner)
 
 
 @dataclass(frozen=True, slots=True)

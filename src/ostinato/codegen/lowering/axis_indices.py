@@ -131,7 +131,7 @@ def _read(at: Sequence[tuple[Dim, object]], inner: Structure) -> Structure:
     leading: list[Position] = []
     for dim, index in at:
         if isinstance(index, Slice):
-            full = index == Slice(expr(0), expr(dim.extent))
+            full = index == dim.whole
             size = index.size
             leading.append(() if size == ONE else (Component(size, dim if full else None),))
     points = {d: e for d, e in at if isinstance(e, Expr)}

@@ -8,7 +8,6 @@ every other operator becomes one statement.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 from ostinato.codegen.ir.system import (
     Call,
@@ -335,21 +334,7 @@ def _detail(position: tuple[Component, ...]) -> tuple[int, int]:
     return (sum(c.label is not None for c in position), len(position))
 
 
-class Lowering(Protocol):
-    """What lowering offers: frames, names, loads, and plain copies."""
-
-    pdg: Pdg
-
-    def frame(self, node: Node) -> Frame: ...
-    def name(self, node: Node) -> str: ...
-    def plainly(self, x: Node) -> Node: ...
-    def load(self, node: Node, point: Point, digits: tuple[Digits, ...]) -> Load: ...
-    def indices(
-        self, positions: Structure, used: set[Dim], tag: str
-    ) -> tuple[tuple[tuple[Dim, Component], ...], ...]: ...
-
-
-def host_statement(lowering: Lowering, node: Node) -> Statement:
+def host_statement(lowering: _Lowering, node: Node) -> Statement:
     """Return the statement of a call: whole operands in, a whole result out."""
     op = node.op
     assert isinstance(op, Host), f"{node} is no call"

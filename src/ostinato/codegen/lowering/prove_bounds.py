@@ -27,7 +27,6 @@ from ostinato.codegen.ir.system import (
     Value,
     children,
     fresh,
-    loads,
 )
 from ostinato.codegen.ir.values import Rewrite, in_turn, value_symbols, with_children
 from ostinato.pdg import isl
@@ -189,7 +188,7 @@ def prove_bounds(system: System, least: LowerBounds | None = None) -> System:
     statements: dict[str, Statement] = {}
     for name, s in system.statements.items():
         s = prover.proved(s)
-        if s.kind in WALKING and any(load.clamp for _, v in s.clauses for load in loads(v)):
+        if s.kind in WALKING and any(load.clamp for load in s.reads):
             copies = _Copies(s, {*system.statements, *statements})
             s = Rewrite({}, copies.load).clauses(s)
             statements |= copies.made

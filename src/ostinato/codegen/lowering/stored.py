@@ -117,9 +117,7 @@ class Places:
         for node in self.nodes:
             if isinstance(node.op, Read) and isinstance(node.args[0].op, Random):
                 full = {
-                    d
-                    for d, index in node.op.at
-                    if index == Slice(expr(0), expr(d.extent)) and d in node.args[0].domain
+                    d for d, index in node.op.at if index == d.whole and d in node.args[0].domain
                 }
                 drawn = node.args[0]
                 out[drawn] = out.get(drawn, frozenset()) | full

@@ -8,17 +8,18 @@ there, and all that follows from it, is only ever read where the row is dead, or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ostinato.codegen.ir.system import (
     Call,
     Choice,
     Literal_,
     Load,
+    Readers,
     Statement,
     Value,
     children,
-    loads,
+    readers,
 )
 from ostinato.codegen.ir.tree import Contraction, Loop, leaves
 from ostinato.codegen.masks.early_exits import End, is_known
@@ -45,7 +46,7 @@ def dead_rows(
         is_kept = slot.kind == "full" and not kept.shares and mask.name not in shared
         if not is_kept or len(mask.result_axes) != 1:
             continue
-        seen = _Seen(statements, outputs, mask, loop.dim)
+        seen = _Seen(statements, outputs, mask, loop.dim, readers(statements.values()))
         for leaf, _, _ in leaves(loop.body[end.place :]):
             known = is_known(mask.name, leaf, guards)
             if isinstance(leaf, Contraction) and known and seen.only_by_living(leaf):
@@ -62,14 +63,7 @@ class _Seen:
     outputs: frozenset[str]
     mask: Statement
     dim: Dim
-    readers: dict[str, list[tuple[Statement, Load]]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        readers: dict[str, list[tuple[Statement, Load]]] = {}
-        for s in self.statements.values():
-            for load in (x for _, value in s.clauses for x in loads(value)):
-                readers.setdefault(load.tensor, []).append((s, load))
-        object.__setattr__(self, "readers", readers)
+    readers: Readers
 
     def here(self, row: Dim) -> Load:
         """The mask at the point of a statement, for a row."""

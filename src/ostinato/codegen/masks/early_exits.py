@@ -18,12 +18,13 @@ from ostinato.codegen.ir.system import (
     Choice,
     Literal_,
     Load,
+    Readers,
     Statement,
     Value,
     children,
-    loads,
+    readers,
 )
-from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, leaves
+from ostinato.codegen.ir.tree import Kernel, Loop, Tree, computed, computed_in
 from ostinato.codegen.masks.guards import guard_of
 from ostinato.codegen.memory.storage import Storage
 from ostinato.pdg.bounds import conjuncts
@@ -65,7 +66,7 @@ def early_ends(
     """How each loop that may end early does so; its mask is known wherever it runs."""
     runs = [run for k in kernels for run in _runs(k.body, frozenset(k.outer))]
     masks = [s for s in statements.values() if s.kind == "map" and s.dtype == "bool"]
-    facts = _Facts(statements, storage, outputs)
+    facts = _Facts(statements, storage, outputs, readers(statements.values()))
     found: dict[Loop, End] = {}
     for mask in masks:
         for dim in mask.result_dims if runs else ():
@@ -95,8 +96,7 @@ def _runs(trees: Sequence[Tree], around: frozenset[Dim]) -> Iterator[_Run]:
             span, inside = tree.span, around | {tree.dim}
             whole = span.lo == expr(0) and span.hi == expr(tree.dim.extent)
             if whole and not (tree.reverse or tree.parallel):
-                names = (name for leaf, _, _ in leaves(tree.body) for name in computed(leaf))
-                yield _Run(tree, inside, frozenset(names))
+                yield _Run(tree, inside, frozenset(computed_in(tree.body)))
             yield from _runs(tree.body, inside)
 
 
@@ -105,14 +105,10 @@ class _Facts:
     statements: Mapping[str, Statement]
     storage: Mapping[str, Storage]
     outputs: frozenset[str]
-    readers: dict[str, list[tuple[Statement, Load]]] = field(init=False)
-    known: dict[tuple[str, str], Scalar | None] = field(init=False)  # tensors where a mask is false
-
-    def __post_init__(self) -> None:
-        self.readers, self.known = {name: [] for name in self.statements}, {}
-        for s in self.statements.values():
-            for load in (x for _, value in s.clauses for x in loads(value)):
-                self.readers[load.tensor].append((s, load))
+    readers: Readers
+    known: dict[tuple[str, str], Scalar | None] = field(  # tensors where a mask is false
+        default_factory=dict[tuple[str, str], Scalar | None]
+    )
 
     def end(self, run: _Run, mask: Statement, dim: Dim) -> End | None:
         """Where a loop can look at a mask, if its memory has what is needed."""
@@ -124,7 +120,8 @@ class _Facts:
         kind = next(slot.kind for slot in kept.slots if slot.dim == dim)
         if mask.name not in run.names:
             asks = any(
-                r.name in run.names and _is_here(x, mask) for r, x in self.readers[mask.name]
+                r.name in run.names and _is_here(x, mask)
+                for r, x in self.readers.get(mask.name, ())
             )
             return End(mask.name, 0) if asks and kind == "full" else None
         for place, tree in enumerate(run.loop.body):
@@ -169,7 +166,7 @@ class _Facts:
 
     def _unseen(self, s: Statement, mask: Statement, ends: Sequence[_Run]) -> bool:
         """Whether nobody meets a value at a step after the end."""
-        readers = self.readers[s.name]
+        readers = self.readers.get(s.name, ())
         seen = (not self._is_unseen(s, reader, load, mask, ends) for reader, load in readers)
         return s.name not in self.outputs and not any(seen)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 
 from ostinato.codegen.ir.extents import Spans
-from ostinato.codegen.ir.system import Axis, Load, Statement, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Calling, Loop, Tree, computed, leaves
 from ostinato.codegen.ir.values import guarded_loads
 from ostinato.pdg.bounds import conjuncts, linear_bounds, simplified
@@ -81,7 +81,7 @@ def _leaves_of(statements: Mapping[str, Statement], trees: tuple[Tree, ...]) -> 
 
 
 def _reads_anywhere(s: Statement) -> bool:
-    return any(load.picks for _, value in s.clauses for load in loads(value))
+    return any(load.picks for load in s.reads)
 
 
 @dataclass

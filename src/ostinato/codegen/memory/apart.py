@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import gcd, prod
 
-from ostinato.codegen.ir.system import Axis, Load, Statement, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.target import Target
@@ -32,7 +32,7 @@ def steps_apart(
     What is ``kept`` lies as others see it.
     """
     shared = {s.shares for s in storage.values() if s.shares} | {*kept}
-    every = [(s, x) for s in statements.values() for _, value in s.clauses for x in loads(value)]
+    every = [(s, x) for s in statements.values() for x in s.reads]
     shared |= {x.tensor for _, x in every if x.clamp == "all"}
     across = {x.tensor for s, x in every if _is_across(s, x)} - shared
     return {

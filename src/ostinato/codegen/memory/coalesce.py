@@ -235,7 +235,7 @@ class _Coalescing:
         return (
             mine.dtype == other.dtype
             and [a.pad for a in mine.axes] == [a.pad for a in other.axes]
-            and load.axes == tuple(expr(a.index) for a in s.result_axes)
+            and load.axes == s.here.axes
             and _stays(d, _kept(mine) | _kept(other))
         )
 

@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 from dataclasses import replace
 
 from ostinato.codegen.ir.tree import Site
-from ostinato.codegen.memory.storage import (
-    MOST_SLOTS,
-    Slot,
-    mirrored,
-    overwrites_own_element,
-    runs_with_axis,
-)
+from ostinato.codegen.memory.storage import MOST_SLOTS, Slot, overwrites_own_element, runs_with_axis
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.pdg.condition import cond_symbols
 
@@ -301,8 +295,7 @@ def _reach(d: Dep, loop: Loop) -> int | None:
     index = _index(d, loop.dim)
     if index == loop.span.lo if loop.reverse else index + 1 in _ends(d, loop):
         return 0
-    lo, hi = d.gap(loop.dim)
-    near, far = (lo, hi) if not loop.reverse else mirrored(lo, hi)
+    near, far = d.turns(loop)
     return None if near is None or near < 0 else far
 
 

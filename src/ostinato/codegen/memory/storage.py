@@ -174,8 +174,7 @@ class Placer:
     def slots_for(self, s: Statement, d: Dep, common: list[Loop], place: int) -> int | None:
         """The slots that one reader needs along a sequential loop; None: all of them."""
         loop = common[place]
-        lo, hi = d.gap(loop.dim)
-        near, far = (lo, hi) if not loop.reverse else mirrored(lo, hi)
+        near, far = d.turns(loop)
         if near is None or far is None or near < 0:
             return None
         if isinstance(self.sites[d.reader.name].leaf, Contraction) and runs_with_axis(d, loop.dim):
@@ -199,10 +198,6 @@ class Placer:
 def overwrites_own_element(d: Dep) -> bool:
     """Whether a reader in the producer's nest reads exactly the elements that it replaces."""
     return reads_same_element(d, at_any_point=True, every_axis=d.reader is d.producer.main)
-
-
-def mirrored(lo: int | None, hi: int | None) -> tuple[int | None, int | None]:
-    return None if hi is None else -hi, None if lo is None else -lo
 
 
 def runs_with_axis(d: Dep, dim: Dim) -> bool:

@@ -10,69 +10,18 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
 
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage
-from ostinato.codegen.planning.liveness import Life
-from ostinato.codegen.planning.packing import packed
+from ostinato.codegen.planning.packing import Block, packed
 from ostinato.codegen.planning.planned import Plan
-from ostinato.codegen.planning.transfers import Movable, Moves
+from ostinato.codegen.planning.transfers import Movable
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, Extent, evaluate
+from ostinato.runtime.machine_code.arena_layout import Layout, Moves, Window
 
 MAPPED = 1 << 16  # bytes: a file is mapped from a multiple on, whatever the pages of a machine are
 APART = 5  # lines behind a tensor of a page or more: the next would start at the same place
-
-
-class Window(NamedTuple):
-    """The steps of a tensor that have room at a time, the bytes of one, how far reads look back."""
-
-    tensor: str
-    steps: int
-    step_bytes: int
-    back: int
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where every tensor starts, in bytes from the arena's start.
-
-    Offsets of worker-local tensors are those of worker 0; worker ``k`` adds ``k * local_stride``.
-    ``lower_bound_bytes`` is what is in use at once in the fullest phase. ``blocks`` are what shares
-    the arena: name, offset, bytes, first and last phase of use. What lies behind ``memory_bytes``
-    is in a file, and ``moves`` are its transfers. Of tensors with ``windows`` so many steps have
-    room at a time: see `Streamed`.
-    """
-
-    offsets: dict[str, int]
-    local_stride: int
-    total_bytes: int
-    lower_bound_bytes: int
-    blocks: tuple[tuple[str, int, int, int, int], ...] = ()
-    memory_bytes: int = 0
-    windows: tuple[Window, ...] = ()
-    moves: Moves = Moves()
-
-    @property
-    def peak_bytes(self) -> int:
-        """The bytes that take memory at once."""
-        return self.memory_bytes + self.moves.room_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    name: str
-    size: int
-    life: Life
-
-    @property
-    def first(self) -> int:
-        return self.life.first
-
-    @property
-    def last(self) -> int:
-        return self.life.last
 
 
 def layout(
@@ -91,10 +40,12 @@ def layout(
     sizes = sizes_bytes(plan, extents)
     sizes |= {w.tensor: _lines(w.steps * w.step_bytes, line) for w in windows}
     local, stride = _local(plan, sizes)
-    blocks = [_Block(n, _apart(sizes[n], plan.target), life) for n, life in plan.lives.items()]
-    everywhere = Life(0, max((b.life.last for b in blocks), default=0))
+    blocks = [
+        Block(n, _apart(sizes[n], plan.target), life.first, life.last)
+        for n, life in plan.lives.items()
+    ]
     if stride:
-        blocks.append(_Block("", stride * workers, everywhere))
+        blocks.append(Block("", stride * workers, 0, max((b.last for b in blocks), default=0)))
     bound = _lower_bound(blocks)
     offsets, total = packed(blocks, bound)
     in_memory, moves = total, Moves()
@@ -102,8 +53,7 @@ def layout(
         movable = Movable(plan, extents, workers, sizes, frozenset(w.tensor for w in windows))
         offsets, in_memory, total, bound, moves = _in_two(movable, blocks, most_in_memory)
     shown = tuple(
-        (b.name or "of the workers", offsets[b.name], b.size, b.life.first, b.life.last)
-        for b in blocks
+        (b.name or "of the workers", offsets[b.name], b.size, b.first, b.last) for b in blocks
     )
     base = offsets.pop("", 0)
     offsets |= {n: base + at for n, at in local.items()}
@@ -155,7 +105,7 @@ def _whole(s: Storage, back: int, extents: Mapping[str, int]) -> Window:
 
 
 def _in_two(
-    movable: Movable, blocks: Sequence[_Block], most: int
+    movable: Movable, blocks: Sequence[Block], most: int
 ) -> tuple[dict[str, int], int, int, int, Moves]:
     """Offsets, bytes in memory, all bytes, a bound on those in memory, and transfers of the others.
 
@@ -186,7 +136,7 @@ def _in_two(
 
 def _split(
     movable: Movable,
-    blocks: Sequence[_Block],
+    blocks: Sequence[Block],
     names: Collection[str],
     most: int,
     is_planned: bool,
@@ -267,7 +217,7 @@ def _local(plan: Plan, sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
     return offsets, stride
 
 
-def _lower_bound(blocks: Sequence[_Block]) -> int:
+def _lower_bound(blocks: Sequence[Block]) -> int:
     """What is in use at once in the fullest phase."""
     changes = defaultdict[int, int](int)
     for b in blocks:

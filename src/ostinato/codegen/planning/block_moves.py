@@ -15,10 +15,11 @@ comes last in a part, so that the blocks in memory are soon the same after each 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from ostinato.codegen.planning.visits import Visit
+from ostinato.runtime.machine_code.arena_layout import Part, Room, Transfer
 
 MOST_POINTS = 1 << 17  # of a call, as they are written down
 MOST_ROWS = 1 << 21  # steps of a call; what has more is moved without a plan
@@ -27,46 +28,6 @@ MOST_BLOCKS = 256  # that every step goes through: so many parts have about so m
 Points = tuple[tuple[int, int], ...]  # a visit by number, the block that it arrives at
 Point = tuple[int, int, tuple[int, ...]]  # with the blocks that are touched
 Row = tuple[Point, ...]
-Way = Literal["out", "back", "drop"]  # to the file, from it, away as nobody needs it again
-
-
-class Transfer(NamedTuple):
-    """What moves a block, the point at which it is issued, the one that waits for its end."""
-
-    way: Way
-    block: int
-    issued: int
-    due: int
-
-
-class Room(NamedTuple):
-    """So many steps are in blocks of ``block_steps``, of which ``blocks`` have room at once.
-
-    A block has so many ``rows``, each so many bytes behind the one before.
-    """
-
-    steps: int
-    step_bytes: int
-    block_steps: int
-    blocks: int
-    rows: int = 1
-    row_bytes: int = 0
-
-    @property
-    def bytes(self) -> int:
-        """What takes memory at once."""
-        return self.rows * min(self.blocks * self.block_steps, self.steps) * self.step_bytes
-
-
-class Part(NamedTuple):
-    """Points that are come to so many times over, with the same transfers each time.
-
-    Transfers count from the first of the points: what is issued at -1 is issued one point before.
-    """
-
-    times: int
-    points: Points
-    transfers: tuple[Transfer, ...]
 
 
 class Pass(NamedTuple):
@@ -88,49 +49,35 @@ def least_room(visits: Sequence[Visit]) -> int:
 
 def transferred(
     visits: Sequence[Visit], passes: Sequence[Pass], room: Room, is_kept: bool
-) -> tuple[Points, tuple[Transfer, ...]]:
-    """The points of a walk, and its transfers in the order in which they are issued.
+) -> tuple[Part, Part]:
+    """The points of a walk as a list, with its transfers in the order in which they are issued.
 
     What ``is_kept`` goes to the file at the end, as other kernels may read it.
     """
-    touched = list(_touched(visits, passes, room))
-    points, near = [(k, block) for k, block, _ in touched], [blocks for _, _, blocks in touched]
+    touched = (*_touched(visits, passes, room),)
     uses: dict[int, list[int]] = {}
-    for p, blocks in enumerate(near):
+    for p, (_, _, blocks) in enumerate(touched):
         for block in blocks:
             uses.setdefault(block, []).append(p)
-    made, inside = list[Transfer](), dict[int, bool]()  # block -> whether it was written
 
     def use(block: int, at: int) -> int:
         """The first point from one on that touches a block."""
         k = bisect_left(uses[block], at)
-        return uses[block][k] if k < len(uses[block]) else len(points)
+        return uses[block][k] if k < len(uses[block]) else len(touched)
 
-    def leave(block: int, issued: int, due: int) -> None:
-        is_needed = is_kept or use(block, due) < len(points)
-        way: Way = "out" if inside.pop(block) and is_needed else "drop"
-        made.append(Transfer(way, block, issued, due))
+    def is_needed(block: int, at: int) -> bool:
+        return is_kept or use(block, at) < len(touched)
 
-    for at, blocks in enumerate(near):
-        visit, before = visits[points[at][0]], near[at - 1] if at else ()
-        for block in blocks:
-            if block not in inside:
-                issued = max(0, at - 1)
-                if len(inside) >= room.blocks:
-                    away = [b for b in inside if b not in blocks]
-                    free = [b for b in away if b not in before]
-                    issued = issued if free else at  # else what was used last leaves, in no time
-                    leave(max(free or away, key=lambda b: (use(b, at), b)), issued, at)
-                if not (visit.fills and uses[block][0] == at):
-                    made.append(Transfer("back", block, issued, at))
-            inside[block] = inside.get(block, False) or visit.writes
-    for block in sorted(inside):
-        leave(block, len(points), len(points))
-    return tuple(points), tuple(made)
+    mover = _Mover(visits, room)
+    return Part(1, _points(touched), mover.moves(touched, use, is_needed)), mover.rest(is_kept)
+
+
+def _points(touched: Iterable[Point]) -> Points:
+    return tuple((k, block) for k, block, _ in touched)
 
 
 class _Mover:
-    """What moves the blocks of a walk without knowing when each of them is needed again."""
+    """What moves the blocks of a walk, by when each of them is needed again."""
 
     def __init__(self, visits: Sequence[Visit], room: Room) -> None:
         self.inside: dict[int, bool] = {}  # block -> whether it was written
@@ -142,12 +89,17 @@ class _Mover:
     def state(self) -> object:
         return frozenset(self.inside.items()), self._before, len(self._known)
 
-    def moves(self, unit: Sequence[Point]) -> tuple[Transfer, ...]:
-        """The transfers of some points; of blocks that must leave, those that come last in them."""
-        order, made = dict[int, int](), list[Transfer]()
-        for _, _, blocks in unit:
-            for block in blocks:
-                order.setdefault(block, len(order))
+    def moves(
+        self,
+        unit: Sequence[Point],
+        use: Callable[[int, int], int],
+        is_needed: Callable[[int, int], bool] = lambda block, at: True,
+    ) -> tuple[Transfer, ...]:
+        """The transfers of some points; of blocks that must leave, those used last from a point on.
+
+        What was written goes to the file if it ``is_needed``.
+        """
+        made = list[Transfer]()
         for at, (k, _, blocks) in enumerate(unit):
             for block in blocks:
                 if block not in self.inside:
@@ -155,24 +107,21 @@ class _Mover:
                     if len(self.inside) >= self._room.blocks:
                         away = [b for b in self.inside if b not in blocks]
                         free = [b for b in away if b not in self._before]
-                        issued = issued if free else at
-                        gone = max(free or away, key=lambda b: (order.get(b, len(order)), b))
-                        way: Way = "out" if self.inside.pop(gone) else "drop"
+                        issued = issued if free else at  # else what was used last leaves
+                        gone = max(free or away, key=lambda b: (use(b, at), b))
+                        way = "out" if self.inside.pop(gone) and is_needed(gone, at) else "drop"
                         made.append(Transfer(way, gone, issued, at))
                     if not (self._visits[k].fills and block not in self._known):
                         made.append(Transfer("back", block, issued, at))
                     self._known.add(block)
                 self.inside[block] = self.inside.get(block, False) or self._visits[k].writes
-            self._before, self._begun = tuple(blocks), 1
+            self._before, self._begun = blocks, 1
         return tuple(made)
 
     def rest(self, is_kept: bool) -> Part:
         """The transfers of the end."""
-        blocks = sorted(self.inside)
-        written = (self.inside[b] and is_kept for b in blocks)
-        ways: list[Way] = ["out" if saved else "drop" for saved in written]
-        ends = (Transfer(way, b, 0, 0) for way, b in zip(ways, blocks, strict=True))
-        return Part(1, (), (*ends,))
+        ways = ((b, "out" if self.inside[b] and is_kept else "drop") for b in sorted(self.inside))
+        return Part(1, (), tuple(Transfer(way, b, 0, 0) for b, way in ways))
 
 
 def parted(
@@ -185,10 +134,7 @@ def parted(
     blocks = -(-room.steps // room.block_steps)
     count = sum(blocks * (1 + sum(map(len, each.rounds))) for each in passes)
     if count < MOST_POINTS:
-        points, made = transferred(visits, passes, room, is_kept)
-        few = tuple(t for t in made if t.issued < len(points))
-        last = tuple(t._replace(issued=0, due=0) for t in made[len(few) :])
-        return Part(1, points, few), Part(1, (), last)
+        return transferred(visits, passes, room, is_kept)
     rows, new, size = list[Row](), set[int](), 0
     for row in rows_of(visits, passes, room):
         rows.append(row)
@@ -208,10 +154,10 @@ def repeated(
     while at < len(rows):
         count, times = _turns_from(rows, at)
         unit = tuple(point for row in rows[at : at + count] for point in row)
-        points = tuple((k, block) for k, block, _ in unit)
+        points, first_use = _points(unit), _first_use(unit)
         at, left = at + count * times, times
         while left:
-            before, made = mover.state, mover.moves(unit)
+            before, made = mover.state, mover.moves(unit, first_use)
             again = left if mover.state == before else 1
             found.append(Part(again, points, made))
             left -= again
@@ -219,6 +165,15 @@ def repeated(
             if size > MOST_POINTS:
                 return None
     return (*found, mover.rest(is_kept))
+
+
+def _first_use(unit: Iterable[Point]) -> Callable[[int, int], int]:
+    """When a block is first touched by points that are come to over and over."""
+    order = dict[int, int]()
+    for _, _, blocks in unit:
+        for block in blocks:
+            order.setdefault(block, len(order))
+    return lambda block, _: order.get(block, len(order))
 
 
 def _turns_from(rows: Sequence[Row], at: int) -> tuple[int, int]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ostinato.codegen.ir.system import Draw, Statement, Value, children, loads
-from ostinato.codegen.ir.tree import Nest, Tree, computed, leaves
+from ostinato.codegen.ir.system import Draw, Statement, Value, children
+from ostinato.codegen.ir.tree import Nest, Tree, computed_in
 from ostinato.codegen.memory.storage import Storage
 
 MANY = 8  # parts of a nest: fewer share the loops of one kernel
@@ -40,7 +40,7 @@ def _is_long(nest: Nest, statements: Mapping[str, Statement]) -> bool:
 
 def streams_of(tree: Tree, statements: Mapping[str, Statement]) -> tuple[int, ...]:
     """The numbers of the draws of a tree, in the order of their first ones."""
-    names = (name for leaf, _, _ in leaves((tree,)) for name in computed(leaf))
+    names = computed_in((tree,))
     values = (value for name in names for _, value in statements[name].clauses)
     return tuple(dict.fromkeys(stream for value in values for stream in _streams(value)))
 
@@ -59,7 +59,7 @@ def _groups(
     written = {storage[name].owner for name in nest.statements}
     of: dict[str, list[str]] = {}  # memory, and the names that touch it
     for name in nest.statements:
-        read = [x for _, value in statements[name].clauses for x in loads(value)]
+        read = statements[name].reads
         owners = {x.tensor: storage[x.tensor].owner for x in read}
         ties = {owners[x.tensor] for x in read if x.axes or owners[x.tensor] in written}
         ties.add(storage[name].owner)

@@ -21,7 +21,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from ostinato.codegen.ir.system import Statement, loads
+from ostinato.codegen.ir.system import Statement
 from ostinato.codegen.ir.tree import (
     Barrier,
     Call,
@@ -38,7 +38,7 @@ from ostinato.codegen.ir.tree import (
 )
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.joined_nests import parts, streams_of
-from ostinato.codegen.planning.slices import Slicer
+from ostinato.codegen.planning.slices import Access, Slicer
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.target import Target
 from ostinato.pdg.index import Dim, dims_of
@@ -117,22 +117,6 @@ def _key(step: Step, kernels: Sequence[Kernel]) -> Hashable:
 
 
 LARGEST = 32  # statements of one kernel: compiling takes longer than their number grows
-
-
-@dataclass(frozen=True)
-class Access:
-    """The stored tensors that a kernel writes and reads, by the owners of their memory.
-
-    Of those that are ``apart`` a slice of the kernel may touch any element.
-    """
-
-    writes: frozenset[str]
-    reads: frozenset[str]
-    apart: frozenset[str] = frozenset()
-
-    @property
-    def all(self) -> frozenset[str]:
-        return self.writes | self.reads
 
 
 @dataclass
@@ -223,8 +207,7 @@ class _Driver:
                 writes.add(beside.tensor)
             if not isinstance(leaf, Fill):
                 for name in computed(leaf):
-                    clauses = self.statements[name].clauses
-                    reads.update(x.tensor for _, value in clauses for x in loads(value))
+                    reads.update(x.tensor for x in self.statements[name].reads)
         apart = self.slicer.joined(body).apart if self.slicer else frozenset[str]()
         return Access(self.memory(writes), self.memory(reads), apart)
 
@@ -239,7 +222,7 @@ class _Driver:
         if not first.is_shared and not second.is_shared:
             return False
         x, y = self.accesses[a], self.accesses[b]
-        shared = (x.writes & y.all) | (x.reads & y.writes)
+        shared = x.shared(y)
         if first.sliced and second.sliced:
             return bool(shared & (x.apart | y.apart))
         same = first.parallel is not None and first.parallel == second.parallel

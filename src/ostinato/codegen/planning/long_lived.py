@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
-from ostinato.codegen.ir.system import loads
 from ostinato.codegen.ir.tree import Barrier, Call, DriverLoop, Fill, Step, computed, leaves
 from ostinato.codegen.planning.arena import sizes_bytes
 from ostinato.pdg.index import Dim
@@ -46,7 +45,7 @@ class _Stored:
     def __post_init__(self) -> None:
         for name, s in self.plan.statements.items():
             self.copies[s.lowered].append(name)
-            for tensor in dict.fromkeys(x.tensor for _, v in s.clauses for x in loads(v)):
+            for tensor in dict.fromkeys(x.tensor for x in s.reads):
                 self.readers[tensor].append(name)
         for number, outer in _calls(self.plan.driver, ()):
             kernel = self.plan.kernels[number]

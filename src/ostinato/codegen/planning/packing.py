@@ -13,23 +13,19 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple
 
 from ostinato.codegen.planning.rectangles import Rectangle, joined
 from ostinato.codegen.planning.skyline import Line
 
 
-class Block(Protocol):
+class Block(NamedTuple):
     """A size, and the first and last phase of use."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def first(self) -> int: ...
-    @property
-    def last(self) -> int: ...
+    name: str
+    size: int
+    first: int
+    last: int
 
 
 Offsets = dict[str, int]

@@ -20,7 +20,6 @@ from ostinato.codegen.memory.storage import Storage, input_storage, place_tensor
 from ostinato.codegen.planning.kernel_partition import drive
 from ostinato.codegen.planning.liveness import lifetimes, whole_lives
 from ostinato.codegen.planning.planned import Plan as Plan
-from ostinato.codegen.planning.planned import Port as Port
 from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.systems.axes import whole_operands
@@ -35,6 +34,7 @@ from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
+from ostinato.runtime.machine_code.ports import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
     outputs = frozenset(system.outputs.values()) - held
     trees, storage = _placed(found, tiled, held, outputs, options)
     statements, deps, spans = found.statements, found.deps, tiled.spans
+    pieces = tiled.pieces | system.segments
     needed = run.optional("guards", {}, guards, statements, outputs, spans, trees)
     driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
     whole = [k for k in driven.kernels if not k.sliced]
@@ -83,9 +84,9 @@ def plan(system: System, options: PlanOptions) -> Plan:
         storage,
         driven.kernels,
         driven.steps,
-        tuple(_input(n, statements[t]) for n, t in system.inputs.items()),
+        tuple(_input(n, statements[t], storage[t]) for n, t in system.inputs.items()),
         tuple(
-            _port(n, system.statements[t], found.placed[t], tiled.pieces | system.segments)
+            _output(n, system.statements[t], found.placed[t], storage[t], pieces)
             for n, t in system.outputs.items()
         ),
         _extents(statements, spans, needed),
@@ -147,27 +148,32 @@ def _placed(
     return trees, storage | run.made("scratch", scratches(found.trees, statements, options.target))
 
 
-def _input(name: str, s: Statement) -> Port:
+def _input(name: str, s: Statement, at: Storage) -> Field:
     shape = _shape(s.result_dims, s)
-    return Port(name, s.name, shape, tuple((k,) for k in range(len(shape))))
+    axes = tuple((k,) for k in range(len(shape)))
+    return Field(name, s.name, at.dtype, at.shape, shape, axes)
 
 
 def _shape(dims: Sequence[Dim], s: Statement) -> tuple[Expr, ...]:
     return (*(expr(d.extent) for d in dims), *(a.pad for a in s.result_axes))
 
 
-def _port(
-    name: str, given: Statement, stored: Statement, pieces: Mapping[Dim, tuple[Dim, ...]]
-) -> Port:
+def _output(
+    name: str,
+    given: Statement,
+    stored: Statement,
+    at: Storage,
+    pieces: Mapping[Dim, tuple[Dim, ...]],
+) -> Field:
     """Where the indices of the user's array went: a dim may be a tile and a place in it."""
     order = (*stored.result_dims, *(a.index for a in stored.result_axes))
-    at = {index: k for k, index in enumerate(order)}
+    number = {index: k for k, index in enumerate(order)}
     dims = _asked(given.result_dims, pieces)
     axes = tuple(
-        tuple(at[piece] for piece in _stored(index, pieces, at))
+        tuple(number[piece] for piece in _stored(index, pieces, number))
         for index in (*dims, *(a.index for a in given.result_axes))
     )
-    return Port(name, stored.name, _shape(dims, given), axes)
+    return Field(name, stored.name, at.dtype, at.shape, _shape(dims, given), axes)
 
 
 def _stored(

@@ -13,27 +13,13 @@ from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond
-from ostinato.pdg.index import Dim, Expr
+from ostinato.pdg.index import Dim
+from ostinato.runtime.machine_code.ports import Field
 
 if TYPE_CHECKING:
-    from ostinato.codegen.planning.kernel_partition import Access
     from ostinato.codegen.planning.liveness import Life
+    from ostinato.codegen.planning.slices import Access
     from ostinato.codegen.planning.visits import Walks
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """How an argument or a result of the program lies in its tensor's storage.
-
-    ``shape`` is the user's array (dims in declaration order, then axes). ``axes`` gives for each of
-    its axes the stored axes (`Storage.shape`) it consists of: one, or the tile and the position in
-    the tile, whose product may exceed the extent.
-    """
-
-    name: str
-    tensor: str
-    shape: tuple[Expr, ...]
-    axes: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -56,8 +42,8 @@ class Plan:
     storage: dict[str, Storage]
     kernels: tuple[Kernel, ...]
     driver: tuple[Step, ...]
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
     extents: tuple[str, ...]  # every extent that the plan mentions, sorted
     lives: dict[str, Life]
     accesses: tuple[Access, ...]

@@ -13,17 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.system import (
-    Call,
-    Literal_,
-    Load,
-    Pick,
-    Statement,
-    System,
-    Value,
-    fresh,
-    loads,
-)
+from ostinato.codegen.ir.system import Call, Literal_, Load, Pick, Statement, System, Value, fresh
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.planning.long_lived import Kept
 from ostinato.codegen.systems.equation_cost import point_ns
@@ -132,24 +122,12 @@ class _Copies:
     def decoded(self, s: Statement, half: Dtype) -> Statement:
         """The equation of a value that is read back from its bits."""
         name = f"{s.name}_{half}"
-        here = tuple(map(expr, s.result_dims)), tuple(expr(a.index) for a in s.result_axes)
-        plain = replace(
-            s,
-            kind="map",
-            dims=s.result_dims,
-            axes=s.result_axes,
-            lanes=s.lanes & frozenset(s.result_dims),
-            reduced=frozenset(),
-            fold="",
-            base=s.lowered,
-        )
         if name not in self.statements:
-            bits = Call(f"{half}_bits", (Load(s.name, *here, s.dtype),), "uint16")
-            self.statements[name] = replace(
-                plain, name=name, dtype="uint16", clauses=((ALWAYS, bits),)
-            )
-        value = Call(f"{half}_value", (Load(name, *here, "uint16"),), s.dtype)
-        return replace(plain, clauses=((ALWAYS, value),))
+            bits = s.map((ALWAYS, Call(f"{half}_bits", (s.here,), "uint16")))
+            self.statements[name] = replace(bits, name=name, dtype="uint16", base=s.lowered)
+        stored = replace(s.here, tensor=name, dtype="uint16")
+        value = Call(f"{half}_value", (stored,), s.dtype)
+        return replace(s.map((ALWAYS, value)), base=s.lowered)
 
 
 def _is_simple(s: Statement) -> bool:
@@ -211,7 +189,7 @@ def is_read_by_step(system: System, k: Kept) -> bool:
     for name in k.far:
         reader = system.statements[name]
         axes = {a.index for a in reader.axes}
-        for load in (x for _, value in reader.clauses for x in loads(value)):
+        for load in reader.reads:
             if load.tensor == k.tensor and any(dims_of(e) & axes for e in load.dims):
                 return False
     return True

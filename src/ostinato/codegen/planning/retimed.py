@@ -77,7 +77,7 @@ def _delays(system: System, dim: Dim) -> dict[str, int]:
     reads = [
         (s.name, x.tensor, _ahead(x, s, system, dim))
         for s in system.statements.values()
-        for x in system.reads(s.name)
+        for x in s.reads
         if dim in system.statements[x.tensor].result_dims
     ]
     late = _settled(reads)
@@ -148,13 +148,8 @@ class _Retiming:
         )
         if self.dim not in s.reduced:
             return
-        here = tuple(map(expr, s.result_dims)), tuple(expr(a.index) for a in s.result_axes)
-        both = tuple(Load(name, *here, s.dtype) for name in parts)
-        self.out[s.name] = replace(
-            s, kind="map", dims=s.result_dims, axes=s.result_axes, reduced=frozenset(), fold="",
-            clauses=((ALWAYS, Call(REPEATED[s.fold], both, s.dtype)),),
-            lanes=s.lanes & frozenset(s.result_dims),
-        )  # fmt: skip
+        both = tuple(replace(s.here, tensor=name) for name in parts)
+        self.out[s.name] = s.map((ALWAYS, Call(REPEATED[s.fold], both, s.dtype)))
 
     def part(self, s: Statement, kind: str, dim: Dim, step: Expr, inside: Cond) -> str:
         """The statement at some step of every point of a dim; a fold takes points inside only."""
@@ -234,12 +229,10 @@ class _Retiming:
         dims = tuple(d for d in s.dims if d in indices)
         axes = tuple(a for a in s.axes if a.index in indices)
         zero = Literal_(0, x.dtype)
-        self.out[name] = replace(
-            source, name=name, kind="map", dims=dims, axes=axes, lanes=s.lanes & indices,
-            clauses=((ALWAYS, Choice(inside, x, zero, x.dtype)),),
-            reduced=frozenset(), fold="", along=None, host=None,
-        )  # fmt: skip
-        return Load(name, tuple(map(expr, dims)), tuple(expr(a.index) for a in axes), x.dtype)
+        made = source.map((ALWAYS, Choice(inside, x, zero, x.dtype)))
+        made = replace(made, name=name, dims=dims, axes=axes, lanes=s.lanes & indices)
+        self.out[name] = made
+        return made.here
 
     def name(self, of: str, kind: str, origin: str = "") -> str:
         key = (of, kind)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ostinato.codegen.ir.system import Axis, Load, loads
+from ostinato.codegen.ir.system import Axis, Load
 from ostinato.codegen.ir.tree import Contraction, Leaf, computed
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.systems.masked_sums import factors, mask_of
@@ -76,8 +76,7 @@ def _loads(plan: Plan, leaf: Contraction) -> Iterator[Load]:
     """What a product and its epilogues read from memory."""
     yield from factors(plan.statements[leaf.statement])
     for name in leaf.epilogues:
-        for _, value in plan.statements[name].clauses:
-            yield from (x for x in loads(value) if x.tensor not in computed(leaf))
+        yield from (x for x in plan.statements[name].reads if x.tensor not in computed(leaf))
 
 
 def _sums(plan: Plan, leaf: Contraction) -> str | None:

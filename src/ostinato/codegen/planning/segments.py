@@ -172,11 +172,8 @@ class _Split:
         name = self.named(("new", again.name), f"{s.name}_new", s.name)
         self.out[name] = replace(again, name=name)
         new = replace(load, tensor=name)
-        return replace(
-            again, kind="map", dims=self.parts(s.result_dims), axes=again.result_axes,
-            clauses=((kept, load), (ALWAYS, new)), lanes=again.lanes - again.reduced,
-            reduced=frozenset(), fold="", along=None,
-        )  # fmt: skip
+        dims, lanes = self.parts(s.result_dims), again.lanes - again.reduced
+        return replace(again.map((kept, load), (ALWAYS, new)), dims=dims, lanes=lanes)
 
     def edge(self, tensor: str, of: str, steps: int) -> str:
         """A value so many steps before the start of a segment, or beyond its end.
@@ -192,8 +189,7 @@ class _Split:
             before = expr(seg.number) - 1, expr(seg.length + steps)
             to = before if steps < 0 else (expr(seg.number) + 1, expr(steps - 1))
             at = (to if d == seg.dim else (expr(d),) for d in s.result_dims)
-            axes = tuple(expr(a.index) for a in s.result_axes)
-            load = Load(tensor, tuple(e for part in at for e in part), axes, s.dtype)
+            load = replace(s.here, tensor=tensor, dims=tuple(e for part in at for e in part))
             step = to[0] * seg.length + to[1]
             dims = tuple(seg.number if d == seg.dim else d for d in s.result_dims)
             self.out[name] = self.map(name, s, dims, step, load, tensor != of)
@@ -208,8 +204,7 @@ class _Split:
             name = self.named(key, f"{tensor}_{side}{abs(steps)}", of)
             at = {seg.dim: seg.point + steps}
             here = tuple(at.get(d, expr(d)) for d in s.result_dims)
-            load = Load(of, here, tuple(expr(a.index) for a in s.result_axes), s.dtype)
-            value = self.shifted(load, tensor, False)
+            value = self.shifted(replace(s.here, dims=here), tensor, False)
             dims = self.parts(s.result_dims)
             self.out[name] = self.map(name, s, dims, at[seg.dim], value, tensor != of)
         return self.known[key]
@@ -221,11 +216,9 @@ class _Split:
         seg = self.segments
         axes = (replace(a, size=substitute(a.size, {seg.dim: step})) for a in s.result_axes)
         inside = every(at_least(step, 0), *(at_least(b - 1, step) for b in seg.ends))
-        return replace(
-            s, name=name, kind="map", dims=dims, axes=tuple(axes), clauses=((inside, value),),
-            lanes=s.lanes & frozenset(dims), reduced=frozenset(), fold="", along=None,
-            later=frozenset({seg.number}) if later else self.loops(s.later),
-        )  # fmt: skip
+        later_in = frozenset({seg.number}) if later else self.loops(s.later)
+        made = replace(s.map((inside, value)), lanes=s.lanes & frozenset(dims), later=later_in)
+        return replace(made, name=name, dims=dims, axes=tuple(axes))
 
     def named(self, key: tuple[object, ...], name: str, of: str) -> str:
         name = fresh(name, self.taken)

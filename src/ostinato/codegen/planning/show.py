@@ -42,7 +42,7 @@ from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.functions import FUNCTIONS
-from ostinato.pdg.index import Expr, expr
+from ostinato.pdg.index import Expr
 
 
 def show_plan(plan: Plan) -> str:
@@ -178,7 +178,7 @@ def _stored(s: Storage) -> str:
 
 def show_statement(s: Statement) -> str:
     """The equations of a statement, as a person writes them."""
-    left = _indexed(s.name, [*map(expr, s.result_dims), *(expr(a.index) for a in s.result_axes)])
+    left = _indexed(s.name, [*s.here.dims, *s.here.axes])
     folded = bool(s.reduced) and s.kind != "along"
     over = f"{s.fold} over {', '.join(sorted(d.name for d in s.reduced))}: " if folded else ""
     lines = [

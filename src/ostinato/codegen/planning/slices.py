@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.memory.storage import Storage
@@ -28,16 +28,23 @@ MEETING = 4  # times the work that is shared elsewhere, where workers would meet
 
 
 @dataclass(frozen=True)
-class Touched:
-    """The memory that a tree writes and reads, by owner; of some only elements in turn."""
+class Access:
+    """The stored tensors that a tree or a kernel writes and reads, by the owners of their memory.
+
+    Of those that are ``apart`` a slice of it may touch any element, not only those in turn.
+    """
 
     writes: frozenset[str]
     reads: frozenset[str]
-    apart: frozenset[str]  # those of which other elements than the one in turn are touched
+    apart: frozenset[str] = frozenset()
 
-    def shared(self, other: Touched) -> frozenset[str]:
-        """What one of two trees writes and the other touches."""
-        return (self.writes & (other.writes | other.reads)) | (self.reads & other.writes)
+    @property
+    def all(self) -> frozenset[str]:
+        return self.writes | self.reads
+
+    def shared(self, other: Access) -> frozenset[str]:
+        """What one of two writes and the other touches."""
+        return (self.writes & other.all) | (self.reads & other.writes)
 
 
 @dataclass
@@ -45,7 +52,7 @@ class Piece:
     """A tree of a straight run: what it touches, whether slices of it may run at once."""
 
     tree: Tree
-    touched: Touched
+    touched: Access
     is_cut: bool
     group: int = 0  # slices have odd numbers, what is left to one worker has even ones
 
@@ -127,10 +134,10 @@ class Slicer:
         found = self.touched(tree)
         return not found.writes & found.apart
 
-    def joined(self, trees: Sequence[Tree]) -> Touched:
+    def joined(self, trees: Sequence[Tree]) -> Access:
         found = [self.touched(t) for t in trees]
         none = frozenset[str]()
-        return Touched(
+        return Access(
             none.union(*(f.writes for f in found)),
             none.union(*(f.reads for f in found)),
             none.union(*(f.apart for f in found)),
@@ -155,7 +162,7 @@ class Slicer:
             return False
         return not s.fold.startswith("arg") and storage.axes[0].pad == size
 
-    def touched(self, tree: Tree) -> Touched:
+    def touched(self, tree: Tree) -> Access:
         """What a tree touches."""
         writes, reads, apart = set[str](), set[str](), set[str]()
         for leaf, _, _ in leaves((tree,)):
@@ -171,7 +178,7 @@ class Slicer:
                 reads.add(owner)
                 if lane is None or not self.is_in_turn(load, lane, leaf):
                     apart.add(owner)
-        return Touched(frozenset(writes), frozenset(reads), frozenset(apart))
+        return Access(frozenset(writes), frozenset(reads), frozenset(apart))
 
     def in_memory(self, name: str) -> bool:
         return self.storage[name].place != "register"
@@ -179,8 +186,7 @@ class Slicer:
     def loads(self, leaf: Leaf) -> Iterator[Load]:
         """What a leaf reads from memory."""
         for name in computed(leaf):
-            for _, value in self.statements[name].clauses:
-                yield from (x for x in loads(value) if self.in_memory(x.tensor))
+            yield from (x for x in self.statements[name].reads if self.in_memory(x.tensor))
 
     def is_in_turn(self, load: Load, lane: Dim, leaf: Leaf) -> bool:
         """Whether a load stays in the slice that is computed.
@@ -243,7 +249,7 @@ def _number(pieces: Sequence[Piece]) -> None:
         piece.group = first + (first % 2 != int(piece.is_cut))
 
 
-def conflicts(touched: Sequence[Touched]) -> Iterator[list[int]]:
+def conflicts(touched: Sequence[Access]) -> Iterator[list[int]]:
     """For each tree the ones before that share with it what one of the two writes."""
     writers, users = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
     for k, one in enumerate(touched):

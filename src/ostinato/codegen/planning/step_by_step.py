@@ -50,7 +50,7 @@ def _is_over(s: Statement, axis: Axis, dim: Dim, statements: Statements) -> bool
         return False
     if any(axis.index in dims_of(a.size) for a in s.axes):
         return False
-    found = [x for _, value in s.clauses for x in loads(value)]
+    found = s.reads
     own = [x for x in found if any(axis.index in dims_of(e) for e in (*x.dims, *x.axes))]
     if s.kind == "matmul" and not (is_product(s) and len(own) == 2):
         return False
@@ -71,7 +71,7 @@ def _shift(x: Load, axis: Axis, dim: Dim, statements: Statements) -> int | None:
 
 def _summed(s: Statement, axis: Axis, dim: Dim, statements: Statements) -> Iterator[Statement]:
     """The statement as a sum over the dim, after what a product of it takes."""
-    every_load = (x for _, value in s.clauses for x in loads(value))
+    every_load = s.reads
     shifts = (_shift(x, axis, dim, statements) for x in every_load)
     shift = next(k for k in shifts if k is not None)
     position = expr(dim) - shift
@@ -114,7 +114,7 @@ def _or_zero(
     source = statements[x.tensor]
     name = fresh(f"{x.tensor}_of_{reader.name}", statements)
     here = tuple(map(expr, source.result_dims))
-    value: Value = replace(x, axes=tuple(expr(a.index) for a in source.result_axes))
+    value: Value = replace(x, axes=source.here.axes)
     made = Statement(
         name, "map", source.result_dims, source.result_axes,
         ((inside, value), (ALWAYS, Literal_(0, x.dtype))), x.dtype,

@@ -6,19 +6,19 @@ that enough of them have room. When blocks move: see `ostinato.codegen.planning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby, islice
-from typing import NamedTuple
 
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.planning import block_moves
-from ostinato.codegen.planning.block_moves import Part, Pass, Room, least_room, parted
+from ostinato.codegen.planning.block_moves import Pass, least_room, parted
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.visits import Visit, Walk
 from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, product
+from ostinato.runtime.machine_code.arena_layout import Moves, Part, Passage, Room
 
 MOST_BYTES = 1 << 20  # of a block: a larger one takes no less time for each byte
 PARTS = 8  # blocks in the room of what steps go through again and again: all but a few stay there
@@ -26,49 +26,6 @@ SAMPLES = 16  # steps at which it is asked how far rounds go
 
 ALWAYS = -1  # instead of a kernel: what goes on beside all of them
 _ANY = Span(Dim("any"), expr(0), expr(0))  # where transfers do not depend on names
-
-
-class Passage(NamedTuple):
-    """A walk at some extents, in one call of its kernel, or `around` calls in a loop of the driver.
-
-    ``copies`` walks run at once, each with room of its own. ``visits`` are in trees of the kernel's
-    body by their place, each with its number of steps, none for a round.
-    """
-
-    walk: int
-    kernel: int
-    tensor: str
-    copies: int
-    room: Room
-    visits: tuple[tuple[int, int], ...]
-    parts: tuple[Part, ...]
-    around: int = 0
-    slot: int = 0
-    rows: int = 1
-    is_whole: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """The memory that steps in use take, what is moved without a plan, and all transfers.
-
-    ``found`` finds the transfers, which is only done for a run or its explanation. ``again_bytes``
-    is what rounds bring back, roughly.
-    """
-
-    room_bytes: int = 0
-    unplanned: tuple[str, ...] = ()
-    link_ns: float = 0.0  # of a byte
-    found: Callable[[], tuple[Passage, ...]] = tuple
-    again_bytes: int = 0
-
-    @property
-    def passages(self) -> tuple[Passage, ...]:
-        return self._passages
-
-    @cached_property
-    def _passages(self) -> tuple[Passage, ...]:
-        return self.found()
 
 
 @dataclass(frozen=True)
@@ -116,7 +73,7 @@ class Movable:
         always = self._rest(inside) + taken.pop(ALWAYS, 0)
         all_bytes = always + max(taken.values(), default=0)
         again_bytes = sum(self._again_bytes(s, room) for s, room in rooms)
-        return Moves(all_bytes, unplanned, link_ns, found, again_bytes)
+        return Moves(all_bytes, unplanned, link_ns, again_bytes, found)
 
     def _rooms(self, moved: Collection[str], room_bytes: int) -> list[tuple[Walk, Room]]:
         """The walks of some histories, and the room of each in so many bytes for each kernel."""
@@ -302,7 +259,8 @@ class Movable:
         about = walk.number, walk.kernel, walk.tensor, self._copies(walk)
         around = sum(len(each.steps) for each in passes) if walk.around else 0
         visits, rows = tuple(zip(places, steps, strict=True)), max(1, self._value(walk.rows))
-        return Passage(*about, room, visits, parts, around, walk.slot, rows, walk.whole)
+        slot = -1 if walk.whole else walk.slot
+        return Passage(*about, room, visits, parts, around, slot, rows)
 
     @property
     def _page(self) -> int:

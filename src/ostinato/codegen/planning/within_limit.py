@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ostinato.codegen.ir.extents import Sizes
-from ostinato.codegen.ir.system import Statement, System, loads
-from ostinato.codegen.planning.arena import Layout, layout
+from ostinato.codegen.ir.system import Statement, System
+from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.long_lived import Kept, kept
 from ostinato.codegen.planning.plan import Plan, PlanOptions, plan
 from ostinato.codegen.planning.rematerialise import (
@@ -30,6 +30,7 @@ from ostinato.codegen.systems.value_numbering import joined
 from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.node import Dtype
+from ostinato.runtime.machine_code.arena_layout import Layout
 
 CHEAP = 1.1  # times the time of the usual plan: no other way to keep less is looked for
 
@@ -166,7 +167,7 @@ def _summed(system: System, usual: Plan, options: PlanOptions, room: Room) -> li
         return []
     line, found = "sums over all steps are taken step by step", list[Plan]()
     new = {n: s for n, s in summed.statements.items() if n not in system.statements}
-    origins = {n: next(x.tensor for _, v in s.clauses for x in loads(v)) for n, s in new.items()}
+    origins = {n: next(x.tensor for x in s.reads) for n, s in new.items()}
     with suppress(CycleError):
         other = plan(summed, replace(options, widths={**options.widths, **_widths(usual)}))
         for each in (other, *_segmented(summed, other, options, room)):

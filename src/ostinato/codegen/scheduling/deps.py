@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.codegen.ir.extents import Spans, stored_points
 from ostinato.codegen.ir.system import Axis, Load, Statement
+from ostinato.codegen.ir.tree import Loop
 from ostinato.codegen.ir.values import guarded_loads
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Mod, dims_of, expr, substitute
@@ -142,6 +143,13 @@ class Dep:
             lo, hi = self.relation.distance(dim)
             self.memo[dim] = (lo, hi)
         return self.memo[dim]
+
+    def turns(self, loop: Loop) -> Gap:
+        """The gap along a loop, in the order of its turns."""
+        lo, hi = self.gap(loop.dim)
+        if not loop.reverse:
+            return lo, hi
+        return None if hi is None else -hi, None if lo is None else -lo
 
     def at_same(self, dim: Dim) -> Dep | None:
         """The part of the dependence between equal values of a dim; None if there is none."""

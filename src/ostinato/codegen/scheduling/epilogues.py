@@ -49,7 +49,7 @@ class _Joining:
         self.rank = {name: k for k, name in enumerate(self.statements)}
         self.readers: dict[str, list[str]] = {name: [] for name in self.statements}
         for s in self.statements.values():
-            for tensor in {x.tensor for _, value in s.clauses for x in loads(value)}:
+            for tensor in {x.tensor for x in s.reads}:
                 self.readers[tensor].append(s.name)
 
     def run(self) -> None:
@@ -77,7 +77,7 @@ class _Joining:
         apart = s.later and s.later != main.later
         if apart or not self.fits(main, own, s):
             return False
-        others = {x.tensor for _, v in s.clauses for x in loads(v)} - own
+        others = {x.tensor for x in s.reads} - own
         if any(self.needs(t, own) for t in sorted(others)) or self.turns(name, s.name, others):
             return False
         axes = self.statements[name].result_axes
@@ -166,8 +166,8 @@ class _Joining:
         """The tensors that a leaf reads of others."""
         if name not in self.around:
             members = self.members(name)
-            values = (v for m in members for _, v in self.statements[m].clauses)
-            self.around[name] = {x.tensor for v in values for x in loads(v)}.difference(members)
+            read = (x.tensor for m in members for x in self.statements[m].reads)
+            self.around[name] = {*read}.difference(members)
         return self.around[name]
 
     def reads(self, name: str) -> list[tuple[str, Ways]]:
@@ -183,9 +183,7 @@ class _Joining:
     def reads_of(self, name: str) -> list[tuple[str, Ways]]:
         """What a statement reads."""
         if name not in self.known:
-            values = (value for _, value in self.statements[name].clauses)
-            found = [(x.tensor, self.ways(x)) for value in values for x in loads(value)]
-            self.known[name] = found
+            self.known[name] = [(x.tensor, self.ways(x)) for x in self.statements[name].reads]
         return self.known[name]
 
     def ways(self, load: Load) -> Ways:

@@ -21,7 +21,7 @@ from ostinato.codegen.scheduling.leaves import leaf_nodes
 from ostinato.codegen.target import Target
 from ostinato.pdg.errors import CycleError
 from ostinato.pdg.index import Dim, Extent, dims_of, expr, symbols
-from ostinato.pdg.scc import components
+from ostinato.pdg.scc import components_with
 
 
 class Unordered(Exception):
@@ -124,19 +124,10 @@ class Scheduler:
     def items(self, units: Sequence[Unit], deps: Sequence[Dep], done: frozenset[Dim]) -> list[Item]:
         """The components in topological order, with their options."""
         by_name = {u.name: u for u in units}
-        succ: dict[str, list[str]] = {name: [] for name in by_name}
-        for d in deps:
-            succ[d.producer.name].append(d.consumer.name)
-        groups = components(list(by_name), succ)
-        of = {name: k for k, names in enumerate(groups) for name in names}
-        inside: list[list[Dep]] = [[] for _ in groups]
-        for d in deps:
-            k = of[d.producer.name]
-            if of[d.consumer.name] == k:
-                inside[k].append(d)
+        groups = components_with(by_name, deps, lambda d: (d.producer.name, d.consumer.name))
         open_ = [d for d, span in self.spans.items() if d not in done and dims_of(span.hi) <= done]
         out: list[Item] = []
-        for names, inner in zip(groups, inside, strict=True):
+        for names, inner in groups:
             own = [by_name[n] for n in names]
             out.append(Item(tuple(own), tuple(inner), self.options(own, inner, open_)))
         return out

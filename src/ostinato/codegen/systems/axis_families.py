@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement, System
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, dims_of, expr
@@ -62,9 +62,8 @@ def families(statements: Mapping[str, Statement]) -> Families:
     for name, s in statements.items():
         own = {a.index: a for a in s.axes}
         found.fixed |= {Place(name, d) for d in _whole(s)}
-        for _, value in s.clauses:
-            for load in loads(value):
-                _read(found, s, own, load, statements[load.tensor])
+        for load in s.reads:
+            _read(found, s, own, load, statements[load.tensor])
     return found
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ostinato.codegen.ir.ending_masks import never_returns
-from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.system import Load, Statement
 from ostinato.pdg.index import Dim, expr
-from ostinato.pdg.scc import components
+from ostinato.pdg.scc import closed, components_with
 
 
 def carried_dims(statements: Mapping[str, Statement]) -> dict[str, frozenset[Dim]]:
@@ -36,8 +36,7 @@ def _reads(statements: Mapping[str, Statement]) -> list[Read]:
     return [
         Read(name, load.tensor, _back(load, statements[load.tensor], s))
         for name, s in statements.items()
-        for _, value in s.clauses
-        for load in loads(value)
+        for load in s.reads
     ]
 
 
@@ -50,20 +49,9 @@ def _back(load: Load, producer: Statement, reader: Statement) -> dict[Dim, int |
     return out
 
 
-def _components(
-    names: frozenset[str], reads: Sequence[Read]
-) -> Iterator[tuple[list[str], list[Read]]]:
+def _components(names: frozenset[str], reads: Sequence[Read]) -> list[tuple[list[str], list[Read]]]:
     """Statements that need each other, with the reads between them."""
-    succ: dict[str, list[str]] = {name: [] for name in sorted(names)}
-    for r in reads:
-        succ[r.tensor].append(r.reader)
-    groups = components(list(succ), succ)
-    of = {name: k for k, group in enumerate(groups) for name in group}
-    inside: list[list[Read]] = [[] for _ in groups]
-    for r in reads:
-        if of[r.reader] == of[r.tensor]:
-            inside[of[r.reader]].append(r)
-    yield from zip(groups, inside, strict=True)
+    return components_with(sorted(names), reads, lambda r: (r.tensor, r.reader))
 
 
 def _carriers(group: Sequence[str], reads: Sequence[Read]) -> set[Dim]:
@@ -114,10 +102,4 @@ def _ending_dims(
 
 def _needed(statements: Mapping[str, Statement], name: str) -> frozenset[str]:
     """What a statement is computed from, itself included."""
-    found, pending = {name}, [name]
-    while pending:
-        values = (value for _, value in statements[pending.pop()].clauses)
-        fresh = {x.tensor for value in values for x in loads(value)} - found
-        found |= fresh
-        pending += sorted(fresh)
-    return frozenset(found)
+    return frozenset(closed([name], lambda n: (x.tensor for x in statements[n].reads)))

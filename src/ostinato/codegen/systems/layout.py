@@ -100,7 +100,7 @@ def _contiguous(s: Statement, target: Target) -> Statement:
         return s
     if s.fold in POSITIONS and not target.keeps_parts:
         return s
-    found = [load for _, value in s.clauses for load in loads(value)]
+    found = s.reads
     last = s.result_axes[-1] if s.result_axes else None  # the stored order stays
     if last is None or last not in long_axes(s) or _contiguity(last.index, found) <= 0:
         return s

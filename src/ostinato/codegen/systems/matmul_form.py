@@ -126,18 +126,12 @@ class _Matmuls:
 
 def _copy(source: Statement, name: str, order: list[int]) -> Statement:
     axes = source.result_axes
-    load = Load(
-        source.name,
-        tuple(map(expr, source.result_dims)),
-        tuple(expr(a.index) for a in axes),
-        source.dtype,
-    )
     return Statement(
         name,
         "map",
         source.result_dims,
         tuple(axes[k] for k in order),
-        ((ALWAYS, load),),
+        ((ALWAYS, source.here),),
         source.dtype,
         source.lanes,
         where=source.where,

@@ -28,19 +28,13 @@ from ostinato.pdg.build import ONE
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, cond_symbols, every
 from ostinato.pdg.index import Dim, dims_of, expr, substitute
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
+from ostinato.pdg.scc import closed
 
 
 def needed(statements: Mapping[str, Statement], roots: Iterable[str]) -> dict[str, Statement]:
     """The statements that the roots depend on, and all inputs, in order."""
-    found = {name for name, s in statements.items() if s.kind == "input"}
-    open_ = list(roots)
-    while open_:
-        name = open_.pop()
-        if name not in found:
-            found.add(name)
-            values = (value for _, value in statements[name].clauses)
-            open_.extend(load.tensor for value in values for load in loads(value))
-    return {name: s for name, s in statements.items() if name in found}
+    found = closed(roots, lambda name: (x.tensor for x in statements[name].reads))
+    return {name: s for name, s in statements.items() if name in found or s.kind == "input"}
 
 
 def prepare(statements: dict[str, Statement], passes: Passes = ALL_PASSES) -> dict[str, Statement]:
@@ -159,7 +153,7 @@ def without_single_steps(system: System) -> System:
 def _single_steps(system: System) -> dict[str, frozenset[Dim]]:
     """The dims of one step that each statement may do without."""
     statements = system.statements
-    ends = {*system.inputs.values(), *system.outputs.values()}
+    ends = system.ends
     free = {n for n, s in statements.items() if n not in ends and s.kind not in ("input", "host")}
     single = {
         name: frozenset(d for d in s.result_dims if name in free and d.extent == ONE)
@@ -169,7 +163,7 @@ def _single_steps(system: System) -> dict[str, frozenset[Dim]]:
     found = True
     while found and any(single.values()):
         made = (_at_first(s, single[name]) for name, s in statements.items())
-        read = [x for s in made for _, value in s.clauses for x in loads(value)]
+        read = [x for s in made for x in s.reads]
         found = False
         for x in read:
             at = zip(statements[x.tensor].result_dims, x.dims, strict=True)
@@ -208,20 +202,9 @@ def pad_outputs(system: System) -> System:
 
 
 def _padded(s: Statement, name: str) -> Statement:
-    dims, axes = s.result_dims, s.result_axes
-    load = Load(s.name, tuple(map(expr, dims)), tuple(expr(a.index) for a in axes), s.dtype)
+    axes = s.result_axes
     zero = Literal_(False if s.dtype == "bool" else 0, s.dtype)
     inside = every(*(at_least(a.size - 1, a.index) for a in axes))
-    return replace(
-        s,
-        name=name,
-        base=s.lowered,
-        kind="map",
-        dims=dims,
-        axes=tuple(Axis(a.index, a.pad, a.pad) for a in axes),
-        clauses=((ALWAYS, Choice(inside, load, zero, s.dtype)),),
-        lanes=s.lanes & set(dims),
-        reduced=frozenset(),
-        fold="",
-        along=None,
-    )
+    padded = tuple(Axis(a.index, a.pad, a.pad) for a in axes)
+    made = s.map((ALWAYS, Choice(inside, s.here, zero, s.dtype)))
+    return replace(made, name=name, base=s.lowered, axes=padded)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ostinato.codegen.ir.system import Axis, Load, Statement, System, fresh, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement, System, fresh
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.pdg.index import Dim, Expr, expr
 
@@ -50,7 +50,7 @@ def _narrow(host: Statement, statements: Mapping[str, Statement]) -> list[Part]:
 
 
 def _loads_of(s: Statement, tensor: str) -> Iterator[Load]:
-    return (x for _, value in s.clauses for x in loads(value) if x.tensor == tensor)
+    return (x for x in s.reads if x.tensor == tensor)
 
 
 def _part(at: Expr, reader: Statement) -> Part | None:

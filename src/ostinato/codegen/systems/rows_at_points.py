@@ -41,7 +41,7 @@ def rows_at_points(system: System) -> System:
 
 def _may_have(system: System, family: Sequence[Place], dim: Dim) -> bool:
     """Whether all of a family are rows of their tensors, which may be computed apart."""
-    ends = {*system.inputs.values(), *system.outputs.values()}
+    ends = system.ends
     own = [system.statements[place.statement] for place in family]
     rows = all(p.along not in s.reduced for p, s in zip(family, own, strict=True))
     fresh = all(dim not in s.dims and s.name not in ends for s in own)

@@ -146,12 +146,5 @@ def _chosen(load: Load, s: Statement, cases: Mapping[str, tuple[Statement, ...]]
 
 
 def _assembled(s: Statement, cases: tuple[Statement, ...]) -> Statement:
-    clauses: list[tuple[Cond, Value]] = []
-    for (cond, _), case in zip(s.clauses, cases, strict=True):
-        dims = tuple(map(expr, case.result_dims))
-        axes = tuple(expr(a.index) for a in case.result_axes)
-        clauses.append((cond, Load(case.name, dims, axes, s.dtype)))
-    return replace(
-        s, kind="map", dims=s.result_dims, axes=s.result_axes, clauses=tuple(clauses),
-        reduced=frozenset(), fold="", along=None, lanes=s.lanes - s.reduced,
-    )  # fmt: skip
+    clauses = ((cond, case.here) for (cond, _), case in zip(s.clauses, cases, strict=True))
+    return replace(s.map(*clauses), lanes=s.lanes - s.reduced)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import isqrt, prod
 
 from ostinato.codegen.ir.partial_sums import GROUPED, ROW, TILES
-from ostinato.codegen.ir.system import Axis, Load, Statement, System, loads
+from ostinato.codegen.ir.system import Axis, Load, Statement, System
 from ostinato.codegen.systems.carried import carried_dims, serial_dims
 from ostinato.codegen.target import Target
 from ostinato.machine.profile import TYPICAL_EXTENT
@@ -109,7 +109,7 @@ def _sharing(s: Statement, target: Target) -> frozenset[Dim]:
     """
     if s.kind != "matmul":
         return frozenset()
-    loaded = [x for _, value in s.clauses for x in loads(value)]
+    loaded = s.reads
     once = [x for x in loaded if _rows_beside(s, x) < target.tiles.block]
     own = {d for d in s.dims if any(d not in _dims_of(x) for x in once)}
     return frozenset(own | (s.reduced & {*s.dims}))
@@ -135,7 +135,7 @@ def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
 
 def _nearest(system: System) -> Counter[Dim]:
     """The dims along which arguments and results lie point by point, and how many do."""
-    ends = {*system.inputs.values(), *system.outputs.values()}
+    ends = system.ends
     dims = (system.statements[name].result_dims for name in ends)
     return Counter(found[-1] for found in dims if found)
 
@@ -147,7 +147,7 @@ def _read_side_by_side(
 
     What may run in tiles itself lies as its tiles do.
     """
-    loaded = (x for s in statements for _, value in s.clauses for x in loads(value))
+    loaded = (x for s in statements for x in s.reads)
     last = (x.dims[-1].as_dim() for x in loaded if x.dims and not x.axes and not lanes[x.tensor])
     return Counter(d for d in last if d is not None)
 

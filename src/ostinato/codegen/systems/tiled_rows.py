@@ -16,7 +16,7 @@ from functools import cached_property
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.partial_sums import TILES
-from ostinato.codegen.ir.system import Axis, Statement, System, fresh, loads
+from ostinato.codegen.ir.system import Axis, Statement, System, fresh
 from ostinato.codegen.systems.axes import cut_axis
 from ostinato.codegen.systems.axis_families import Place, families, with_dim
 from ostinato.codegen.systems.carried import carried_dims, serial_dims
@@ -54,7 +54,7 @@ class _Worth:
         self.target = target
         self.statements = system.statements
         self.size = Sizes(system.statements, system.hints).steps
-        self.ends = {*system.inputs.values(), *system.outputs.values()}
+        self.ends = system.ends
         self.carried = carried_dims(self.statements)
         self.serial = serial_dims(self.statements, self.carried)
 
@@ -107,7 +107,7 @@ class _Worth:
         turn = self.turns(family, names)
         out = set[str]()
         for reader, s in self.statements.items():
-            for read in {load.tensor for _, value in s.clauses for load in loads(value)} & names:
+            for read in {load.tensor for load in s.reads} & names:
                 is_inside = len(s.dims) > len(self.statements[read].dims)
                 is_here = read in self.same_step[reader] and not is_inside
                 if not is_here or turn[reader] > turn[read]:
@@ -162,10 +162,7 @@ class _Worth:
         """The tensors that every statement reads at the point where it runs."""
         found = {
             name: {
-                load.tensor
-                for _, value in s.clauses
-                for load in loads(value)
-                if all(e.as_dim() is not None for e in load.dims)
+                load.tensor for load in s.reads if all(e.as_dim() is not None for e in load.dims)
             }
             for name, s in self.statements.items()
         }

@@ -27,7 +27,6 @@ from ostinato.codegen.ir.system import (
     System,
     Value,
     children,
-    loads,
 )
 from ostinato.codegen.ir.tree import Tree, sites
 from ostinato.codegen.ir.values import Rewrite
@@ -112,10 +111,7 @@ class _Numbers:
     reads: dict[str, frozenset[str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        reads = {
-            n: [x.tensor for _, value in s.clauses for x in loads(value)]
-            for n, s in self.statements.items()
-        }
+        reads = {n: [x.tensor for x in s.reads] for n, s in self.statements.items()}
         self.reads = {n: frozenset(found) for n, found in reads.items()}
         groups = components(list(reads), reads)
         around = (set(group) for group in groups if len(group) > 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ostinato.pdg.condition import Cond, at_least, every, some
 from ostinato.pdg.demand.demand import MOST_PIECES, Demand, box, read_relation
@@ -64,7 +64,7 @@ def _uncertain(error: CoverageError | DomainError | ShapeError) -> OstinatoError
 
 
 def _check_all(demand: Demand, is_rewritten: bool) -> None:
-    users = _users(demand.pdg)
+    users = demand.pdg.users()
     for node in demand.pdg.nodes():
         match node.op:
             case Input() | Random() | Host():
@@ -85,18 +85,6 @@ def _check_all(demand: Demand, is_rewritten: bool) -> None:
                 _check_window(demand, node, dim, steps)
             case _:
                 pass
-
-
-def _users(pdg: Pdg) -> dict[Node, list[Node]]:
-    """The nodes that read each node; an equation's right side is read by its recurrence."""
-    users: dict[Node, list[Node]] = {}
-    for node in pdg.nodes():
-        for arg in node.args:
-            users.setdefault(arg, []).append(node)
-    for equation in pdg.equations.values():
-        for _, right in equation.cases:
-            users.setdefault(right, []).append(equation.rec)
-    return users
 
 
 def _check_leaf(demand: Demand, users: dict[Node, list[Node]], leaf: Node) -> None:
@@ -193,7 +181,7 @@ def _remedy(x: Node, op: Read, point: dict[Dim, int]) -> str:
 def _in_order(domain: Sequence[Dim], table: Mapping[Dim, Index]) -> str:
     """The positions where those of two dimensions have changed places; empty if none have."""
     at = {d: table.get(d, expr(d)) for d in domain}
-    whole = {d: Slice(expr(0), expr(d.extent)) for d in domain}
+    whole = {d: d.whole for d in domain}
     pairs = ((d, e) for d in domain for e in domain if d != e and at[d] == expr(e) != at[e])
     found = next(pairs, None)
     if found is None:
@@ -261,14 +249,10 @@ def _violation(demand: Demand, node: Node, limits: Cond) -> Sample | None:
     return (points - condition_set(points.dims, limits)).first(demand.minimum)
 
 
-def _bounds(index: Index) -> Iterator[Expr]:
-    yield from (index.lo, index.hi) if isinstance(index, Slice) else (index,)
-
-
 def _check_part(demand: Demand, node: Node, op: Part) -> None:
     (x,) = node.args
     size = x.shape[op.axis]
-    if not all(map(is_quasi_affine, (size, *_bounds(op.at)))):
+    if not all(map(is_quasi_affine, (size, *op.at.ends))):
         return
     if isinstance(op.at, Slice):
         limits = every(

@@ -111,9 +111,9 @@ def _there(node: Node, at: Point) -> Node:
         case Broadcast(shape):
             op = Broadcast(_sizes(shape, at))
         case Part(axis, index):
-            op = Part(axis, _index(index, at))
+            op = Part(axis, index.at(at))
         case Gather(axis, (dim, steps)):
-            inside = _index(steps, at)
+            inside = steps.at(at)
             assert isinstance(inside, Slice), f"the window of {node} is no slice"
             op = Gather(axis, (dim, inside))
         case Along(fn, axis, size):
@@ -127,16 +127,10 @@ def _sizes(shape: tuple[Expr, ...], at: Point) -> tuple[Expr, ...]:
     return tuple(substitute(size, at) for size in shape)
 
 
-def _index(index: Index, at: Point) -> Index:
-    if isinstance(index, Slice):
-        return Slice(substitute(index.lo, at), substitute(index.hi, at), index.step)
-    return substitute(index, at)
-
-
 def _read(node: Node, through: tuple[tuple[Dim, Index], ...], at: Point) -> Node:
     """Two reads as one: the second one's indices at the points of the first."""
     (x,) = node.args
-    both: dict[Dim, Index] = {d: _index(index, at) for d, index in through}
+    both: dict[Dim, Index] = {d: index.at(at) for d, index in through}
     both |= {d: e for d, e in at.items() if d in x.domain and d not in both}
     return build.read(x, list(both.items()), node.where)
 

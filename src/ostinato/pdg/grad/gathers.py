@@ -13,7 +13,7 @@ from ostinato.pdg.condition import at_least
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, product
+from ostinato.pdg.index import Dim, Expr, dims_of, product
 from ostinato.pdg.intervals import interval
 from ostinato.pdg.node import Gather, Node, Reduce, Reshape
 
@@ -65,7 +65,7 @@ def collect_steps(node: Node, steps: tuple[Dim, ...], up: Adjoint) -> Node:
 
 def _in_a_row(x: Node, steps: tuple[Dim, ...], axis: int) -> Node:
     """The values of all steps as one axis, in place of an axis of size 1."""
-    history = read(x, [(d, Slice(expr(0), expr(d.extent))) for d in steps], x.where)
+    history = read(x, [(d, d.whole) for d in steps], x.where)
     count, rest = len(steps), list(range(-x.rank, 0))
     place = x.rank + axis
     first = list(range(-history.rank, -x.rank))

@@ -132,7 +132,7 @@ def _is_direct(value: Node, preimage: Preimage, twins: Dims) -> bool:
     masked = frozenset(d for s in preimage.sums for d in cond_symbols(s.mask))
     solved = frozenset(d for d, _ in preimage.points)
     used = [dims_of(e) for _, e in preimage.points]
-    used += [dims_of(s.over.lo) | dims_of(s.over.hi) for s in preimage.sums]
+    used += [s.over.dims for s in preimage.sums]
     if (frozenset(value.domain) | masked) & twins or masked & solved:
         return False
     return not any(dims & summed for dims in used)

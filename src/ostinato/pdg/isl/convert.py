@@ -32,6 +32,7 @@ from ostinato.pdg.index import (
     dims_of,
     expr,
     floordiv,
+    parts_of,
 )
 
 Dims: TypeAlias = tuple[Dim, ...]
@@ -91,18 +92,12 @@ def _parameters(e: Expr) -> set[str]:
     out: set[str] = set()
     for atom, _ in e.terms:
         match atom:
-            case Dim():
-                pass
             case Extent(name):
                 out.add(name)
             case Product():
                 out.add(_name_of(atom))
-            case FloorDiv(of, _) | Mod(of, _):
-                out |= _parameters(of)
-            case Extremum(_, of_):
-                out = out.union(*map(_parameters, of_))
-            case other:
-                assert_never(other)
+            case _:
+                out = out.union(*map(_parameters, parts_of(atom)))
     return out
 
 

@@ -25,7 +25,7 @@ def bound(x: Node, axes: tuple[int, ...], at: At, named: Named) -> tuple[Node, l
         if each is None:
             return None
         dim, index = each
-        is_full = index == Slice(expr(0), expr(dim.extent))
+        is_full = index == dim.whole
         free = is_full and dim not in x.domain and dim not in at
         own = dim if free else Dim(f"{dim.name}′", dim.serial, dim.symbol.name, dim.size)
         places.append(floordiv(expr(own) - index.lo, index.step))

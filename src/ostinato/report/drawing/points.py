@@ -10,14 +10,12 @@ from ostinato.pdg.functions import FUNCTIONS, REPEATED
 from ostinato.pdg.index import (
     Dim,
     Expr,
-    Extent,
     Extremum,
     FloorDiv,
     Index,
     Mod,
     Product,
     Slice,
-    dims_of,
     expr,
     substitute,
     symbols,
@@ -121,30 +119,27 @@ At = Mapping[Dim, Index]  # where each dimension is read, if not at the point
 
 def composed(pairs: Sequence[tuple[Dim, Index]], x: Node, at: At) -> dict[Dim, Index]:
     """Where the operand of a read is read, when the read itself stands elsewhere."""
-    out: dict[Dim, Index] = {d: i for d, i in at.items() if d in x.domain}
-    for dim, index in pairs:
-        out[dim] = (
-            Slice(moved(index.lo, at), moved(index.hi, at), index.step)
-            if isinstance(index, Slice)
-            else moved(index, at)
-        )
-    return out
+    here = {d: i for d, i in at.items() if d in x.domain}
+    return here | {dim: index.at(_points(at)) for dim, index in pairs}
 
 
 def moved(e: Expr, at: At) -> Expr:
     """An index expression at another point; a dimension that is a slice stays."""
-    points: dict[Dim | Extent, Expr] = {d: i for d, i in at.items() if isinstance(i, Expr)}
-    return substitute(e, points)
+    return substitute(e, _points(at))
+
+
+def _points(at: At) -> dict[Dim, Expr]:
+    return {d: i for d, i in at.items() if isinstance(i, Expr)}
 
 
 def where(dim: Dim, index: Index) -> str:
     """An index as it is shown: with the dimension's name where it does not tell which it is."""
     if isinstance(index, Slice):
-        if index == Slice(expr(0), expr(dim.extent)):
+        if index == dim.whole:
             return f"{dim}=:"
         step = f":{index.step}" if index.step != 1 else ""
         text = f"{index_text(index.lo)} … {index_text(index.hi - 1)}{step}"
-        return text if dim in dims_of(index.lo) | dims_of(index.hi) else f"{dim} = {text}"
+        return text if dim in index.dims else f"{dim} = {text}"
     known = {str(s).rstrip("′") for s in symbols(index)} & {dim.name, dim.symbol.name}
     return index_text(index) if known else f"{dim}={index_text(index)}"
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from ostinato.pdg import build
 from ostinato.pdg.condition import Cond, at_least, every
-from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.node import (
     Concat,
     Dtype,
@@ -268,15 +268,9 @@ def _merged(
             return None
         return [*inner, (dim, index)]
     by = {dim: index}
-    moved = [(d, _substituted(e, by)) for d, e in inner]
+    moved = [(d, e.at(by)) for d, e in inner]
     return [*moved, (dim, index)]
 
 
 def _uses(index: Index, dim: Dim) -> bool:
-    return _substituted(index, {dim: expr(dim) + 1}) != index
-
-
-def _substituted(index: Index, by: Mapping[Dim, Expr]) -> Index:
-    if isinstance(index, Slice):
-        return Slice(substitute(index.lo, by), substitute(index.hi, by), index.step)
-    return substitute(index, by)
+    return index.at({dim: expr(dim) + 1}) != index

@@ -16,7 +16,7 @@ from ostinato.pdg.condition import Cond, equal, every, negation
 from ostinato.pdg.constant import only_zeros
 from ostinato.pdg.demand.demand import box
 from ostinato.pdg.functions import POSITIONS, has_derivative
-from ostinato.pdg.index import Dim, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Slice, expr
 from ostinato.pdg.isl import Set, condition_set
 from ostinato.pdg.node import Affine, Const, Iota, Node, Pdg, Read, Reduce, Reshape, postorder
 from ostinato.rewrite.load.components import Carried, Chain, Vertex
@@ -88,7 +88,7 @@ def add_positions(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
         begins = part.lo == expr(0) or build.affine(part.lo) in loaded.ids
         counted = begins and part.step == 1 and part.size in sizes
         if counted or (places and _is_prefix(part)):
-            for dim in sorted(dims_of(part.lo) | dims_of(part.hi), key=lambda d: d.serial):
+            for dim in sorted(part.dims, key=lambda d: d.serial):
                 here = build.affine(expr(dim))
                 if here not in loaded.ids:
                     add_node(here)
@@ -197,4 +197,4 @@ def run_dims(pdg: Pdg) -> frozenset[Dim]:
     here = {n.op.of.as_dim() for n in pdg.nodes() if isinstance(n.op, Affine)}
     reads = (node.op.at for node in pdg.nodes() if isinstance(node.op, Read))
     slices = ((d, i) for at in reads for d, i in at if isinstance(i, Slice))
-    return frozenset(d for d, i in slices if d in here or d in dims_of(i.lo) | dims_of(i.hi))
+    return frozenset(d for d, i in slices if d in here or d in i.dims)

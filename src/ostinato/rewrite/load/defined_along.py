@@ -146,7 +146,7 @@ def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims], by: R
     out = set(found[x] - at.keys())
     for dim, index in at.items():
         if dim in found[x]:
-            out |= _mentioned(index)
+            out |= index.dims
         if dim in x.domain:
             out |= _leaving(index, expr(dim.extent), by)
     return Dims(out)
@@ -154,7 +154,7 @@ def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims], by: R
 
 def _leaving(index: Index, size: Expr, by: Renaming) -> Dims:
     """The dimensions along which an index may leave ``0 .. size - 1``."""
-    return Dims() if _inside(index, size, by) else _mentioned(index) | dims_of(size)
+    return Dims() if _inside(index, size, by) else index.dims | dims_of(size)
 
 
 def _inside(index: Index, size: Expr, by: Renaming) -> bool:
@@ -169,17 +169,10 @@ def _inside(index: Index, size: Expr, by: Renaming) -> bool:
     return all(is_never_negative(substitute(gap, by)) for gap in gaps)
 
 
-def _mentioned(index: Index) -> Dims:
-    parts = (index.lo, index.hi) if isinstance(index, Slice) else (index,)
-    return Dims().union(*(dims_of(e) for e in parts))
-
-
 def may_miss(node: Node) -> bool:
     """Whether a value reads a fixed step that some extents lack: then it has no point at all."""
     return any(
-        dim in x.args[0].domain
-        and not _mentioned(index)
-        and not _inside(index, expr(dim.extent), {})
+        dim in x.args[0].domain and not index.dims and not _inside(index, expr(dim.extent), {})
         for x in postorder((node,))
         if isinstance(x.op, Read)
         for dim, index in x.op.at

@@ -55,7 +55,7 @@ def add_masks(loaded: Loaded, add_node: Callable[[Node], None]) -> None:
             numbers = [tables.id(part) for part in parts]
             name = "raw_keeps" if len(parts) == 1 else "raw_keeps_both"
             loaded.row(name, loaded.ids[of], -row.axis, *numbers)
-            full = tables.id(tables.full(whole[size]))
+            full = tables.id(whole[size].whole)
             for part in numbers:
                 loaded.row("kept", part)
                 loaded.row("section", tables.id(size), part)

@@ -72,7 +72,7 @@ def _row(
         if node not in loaded.ids:
             add_node(node)
     tables = loaded.tables
-    cells = tables.bit(dim), tables.id(tables.full(dim)), loaded.ids[line]
+    cells = tables.bit(dim), tables.id(dim.whole), loaded.ids[line]
     loaded.row(relation, loaded.ids[matrix], *cells)
 
 

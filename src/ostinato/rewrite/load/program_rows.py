@@ -270,18 +270,13 @@ def _load_read(loaded: Loaded, at: tuple[tuple[Dim, Index], ...], arg: int) -> i
     return arg
 
 
-def _mentions(index: Index, dim: Dim) -> bool:
-    parts = (index.lo, index.hi) if isinstance(index, Slice) else (index,)
-    return any(dim in dims_of(e) for e in parts)
-
-
 def _sequential(at: tuple[tuple[Dim, Index], ...]) -> list[tuple[Dim, Index]] | None:
     """An order of single substitutions that means the same: points first, outer axes last."""
     points = [(d, e) for d, e in at if isinstance(e, Expr)]
     ordered: list[tuple[Dim, Index]] = []
     while points:
         free = next(
-            (p for p in points if all(q is p or not _mentions(p[1], q[0]) for q in points)), None
+            (p for p in points if all(q is p or q[0] not in p[1].dims for q in points)), None
         )
         if free is None:
             return None
@@ -289,7 +284,7 @@ def _sequential(at: tuple[tuple[Dim, Index], ...]) -> list[tuple[Dim, Index]] | 
         ordered.append(free)
     ordered += [(d, s) for d, s in reversed(at) if isinstance(s, Slice)]
     for k, (dim, _) in enumerate(ordered):
-        if any(_mentions(index, dim) for _, index in ordered[:k]):
+        if any(dim in index.dims for _, index in ordered[:k]):
             return None
     return ordered
 

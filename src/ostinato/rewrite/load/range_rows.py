@@ -200,7 +200,7 @@ def tallies(
     for dtype in dtypes:
         yield "raw_zero", (dtype,), const(0, dtype)
     for number, part in enumerate(tables.attributes):
-        if isinstance(part, Slice) and dims_of(part.lo) | dims_of(part.hi):
+        if isinstance(part, Slice) and part.dims:
             yield "raw_tally", (number,), affine(part.size)
             if weighted and not part.lo.is_const:
                 yield "raw_counter", (number,), iota(part.size)
@@ -275,7 +275,7 @@ def _ranges(pdg: Pdg) -> Iterator[Slice]:
     """The ranges that follow the point, in the order in which they are read."""
     for node in pdg.nodes():
         for _, part in node.op.at if isinstance(node.op, Read) else ():
-            if isinstance(part, Slice) and part.step == 1 and dims_of(part.lo) | dims_of(part.hi):
+            if isinstance(part, Slice) and part.step == 1 and part.dims:
                 yield part
 
 

@@ -14,6 +14,7 @@ from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some, cond_symbols
 from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
 from ostinato.pdg.node import Affine, Iota, Node, Pdg
+from ostinato.pdg.separate import loops_of
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.components import Chain, Vertex
 from ostinato.rewrite.relations.meanings import result_types
@@ -102,10 +103,6 @@ class Tables:
         """The dimension mask of every attribute."""
         return [self.mask(_dims(a)) for a in self.attributes]
 
-    def full(self, dim: Dim) -> Slice:
-        """All points of a dimension."""
-        return Slice(expr(0), expr(dim.extent))
-
 
 More = Callable[[Tables, int], dict[str, list[Row]]]
 
@@ -127,7 +124,7 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
     own = len(tables.attributes)
     for dim in tables.dims:
         tables.id(expr(dim))
-        tables.id(tables.full(dim))
+        tables.id(dim.whole)
     shifts = _shift_rows(tables)
     both = _both_rows(tables)
     low, high = _split_rows(tables)
@@ -138,7 +135,7 @@ def rows(tables: Tables, more: More | None = None) -> dict[str, list[Row]]:
     slices = [(k, a) for k, a in enumerate(tables.attributes) if isinstance(a, Slice)]
     return {
         "mask": [(k, tables.mask(_dims(a))) for k, a in enumerate(tables.attributes)],
-        "full": [(tables.bit(d), tables.id(tables.full(d))) for d in tables.dims],
+        "full": [(tables.bit(d), tables.id(d.whole)) for d in tables.dims],
         "self": [(tables.bit(d), tables.id(expr(d))) for d in tables.dims],
         "length": [(k, tables.id(a.size)) for k, a in slices],
         "growing": [(k,) for k, a in slices if _dims(a)],
@@ -192,7 +189,7 @@ def _ordered(part: Slice) -> list[Dim]:
 
 def _inside_rows(tables: Tables, slices: Sequence[tuple[int, Slice]]) -> dict[str, list[Row]]:
     """Slices that are proper parts of a dimension, and those inside it."""
-    full = [(tables.bit(d), tables.full(d)) for d in tables.dims]
+    full = [(tables.bit(d), d.whole) for d in tables.dims]
     within = [(bit, k) for bit, whole in full for k, a in slices if _within(a, whole)]
     whole = [(bit, tables.id(whole)) for bit, whole in full]
     begun = [(bit, k) for bit, _ in full for k, a in slices if a.lo == expr(0) and not _dims(a)]
@@ -320,11 +317,8 @@ class Loaded:
 
     @property
     def loops(self) -> frozenset[Dim]:
-        """What never becomes an axis: all of ``separate`` but the innermost, which fills vectors.
-
-        Axes of several would be there in every order, of every value.
-        """
-        return frozenset(self.separate[:-1])
+        """What never becomes an axis."""
+        return frozenset(loops_of(self.separate))
 
     def row(self, relation: str, *cells: int | str) -> None:
         self.rows.setdefault(relation, []).append(cells)

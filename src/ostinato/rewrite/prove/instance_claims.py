@@ -142,7 +142,7 @@ def _check_ignored(
 def _sliced(node: Node, dim: Dim, loaded: Loaded) -> Node:
     from ostinato.pdg.build import read
 
-    return read(node, [(dim, loaded.tables.full(dim))])
+    return read(node, [(dim, dim.whole)])
 
 
 def _compare(

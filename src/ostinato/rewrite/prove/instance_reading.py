@@ -51,7 +51,7 @@ class Reading:
                 known = tables.recs[int(f[0])]
                 x = known.node
                 for dim in reversed(known.axes):
-                    x = build.read(x, [(dim, tables.full(dim))])
+                    x = build.read(x, [(dim, dim.whole)])
                 return x
             case "at" | "sl":
                 dim = tables.dims_in(int(f[0]))[0]

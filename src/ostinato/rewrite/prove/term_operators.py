@@ -138,12 +138,7 @@ def permuted(setting: Setting, x: Tensor, k: int, to: int) -> Tensor:
         raise Impossible(f"axis {k} moved to {to} of {x.rank}")
     order = [j for j in range(x.rank) if j != x.rank - k]
     order.insert(x.rank - to, x.rank - k)
-
-    def at(point: Point, element: Element) -> Value:
-        inner = dict(zip(order, element, strict=True))
-        return x.at(point, tuple(inner[j] for j in range(x.rank)))
-
-    return Tensor(tuple(x.shape[j] for j in order), at)
+    return reordered([j - x.rank for j in order], x)
 
 
 def reordered(order: Sequence[int], x: Tensor) -> Tensor:

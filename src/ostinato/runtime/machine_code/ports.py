@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
-from ostinato.pdg.index import Dim, Expr
+from ostinato.pdg.index import Dim, Expr, Point, evaluate
 from ostinato.pdg.node import Dtype
 
 
@@ -55,8 +56,9 @@ class PythonCall:
 class Field:
     """An argument or a result in the arena.
 
-    ``stored`` is the row-major array in memory, ``shape`` the user's array; ``axes`` gives for each
-    of the user's axes the stored axes that it is made of.
+    ``stored`` is the row-major array in memory, ``shape`` the user's array (dims in declaration
+    order, then axes). ``axes`` gives for each of its axes the stored axes that it is made of: one,
+    or the tile and the position in the tile, whose product may exceed the extent.
     """
 
     name: str
@@ -65,6 +67,18 @@ class Field:
     stored: tuple[Expr, ...]
     shape: tuple[Expr, ...]
     axes: tuple[tuple[int, ...], ...]
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether axes are stored in the order of the user's array."""
+        order = [k for group in self.axes for k in group]
+        return order == sorted(order)
+
+    def is_as_stored(self, point: Point) -> bool:
+        """Whether the user's array and the stored one have the same bytes, in the same order."""
+        stored = [evaluate(size, point) for size in self.stored]
+        together = [prod(stored[k] for k in group) for group in self.axes]
+        return self.is_in_order and together == [evaluate(size, point) for size in self.shape]
 
 
 @dataclass(frozen=True, slots=True)

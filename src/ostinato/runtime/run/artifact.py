@@ -1,96 +1,18 @@
-"""What a compilation leaves behind: source, interface, arena plan and explanation.
-
-The runtime knows layouts only by these protocols, so that it imports none of the compiler.
-"""
+"""What a compilation leaves behind: source, interface, arena plan and explanation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ostinato.pdg.claims import Claim
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Expr
-from ostinato.report import transfer_timeline
 from ostinato.report.kernels import KernelRecord
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.machine_code.ports import Interface, Paused, Profiled, Units
 from ostinato.runtime.run.explanation import Explanation
-
-
-class Room(transfer_timeline.Room, Protocol):
-    """Steps in blocks of so many, of which some have room at once.
-
-    Each of the rows of a block begins so many bytes behind the one before.
-    """
-
-    @property
-    def blocks(self) -> int: ...
-    @property
-    def row_bytes(self) -> int: ...
-
-
-class Passage(transfer_timeline.Passage, Protocol):
-    """The transfers of a history in one call of a kernel, each with the points of issue and end.
-
-    In a loop of the driver they are those of ``around`` calls, else that is 0. ``visits`` are trees
-    of the kernel's body by their place, each with its number of steps; points of ``parts`` are
-    arrivals at blocks, by the visit; the end of the call is the last.
-    """
-
-    @property
-    def around(self) -> int: ...
-    @property
-    def walk(self) -> int: ...
-    @property
-    def kernel(self) -> int: ...
-    @property
-    def tensor(self) -> str: ...
-    @property
-    def room(self) -> Room: ...
-
-
-class Moves(Protocol):
-    """The transfers of a run, the memory that steps in use take, what no transfer moves."""
-
-    @property
-    def passages(self) -> Sequence[Passage]: ...
-    @property
-    def room_bytes(self) -> int: ...
-    @property
-    def unplanned(self) -> Sequence[str]: ...
-    @property
-    def link_ns(self) -> float: ...
-
-
-class Layout(Protocol):
-    """Offsets in bytes of every stored tensor for given extents and workers.
-
-    ``blocks`` are what shares the arena: name, offset, bytes, first and last phase of use. Of all
-    bytes the first ``memory_bytes`` lie in memory, the others in a file. ``windows`` are tensors of
-    which some steps have room at a time: name, steps, bytes of one, how far reads look back.
-    ``peak_bytes`` take memory at once: the bytes in memory, and the room that ``moves`` need.
-    """
-
-    @property
-    def offsets(self) -> Mapping[str, int]: ...
-    @property
-    def local_stride(self) -> int: ...
-    @property
-    def total_bytes(self) -> int: ...
-    @property
-    def lower_bound_bytes(self) -> int: ...
-    @property
-    def memory_bytes(self) -> int: ...
-    @property
-    def blocks(self) -> Sequence[tuple[str, int, int, int, int]]: ...
-    @property
-    def windows(self) -> Sequence[tuple[str, int, int, int]]: ...
-    @property
-    def moves(self) -> Moves: ...
-    @property
-    def peak_bytes(self) -> int: ...
-
 
 Place = Callable[[Mapping[str, int], int], Layout]  # extents, workers
 PlaceStream = Callable[[Mapping[str, int], int, int, int], Layout]

@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.limits import require_memory, too_large
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.machine_code.source_module import Loaded
 from ostinato.runtime.run import cuda_device
 from ostinato.runtime.run.arrays import stored_bytes
-from ostinato.runtime.run.artifact import Artifact, Layout
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.device import Arguments, Wait
 from ostinato.runtime.run.device_frame import DeviceFrame
 from ostinato.runtime.run.execution import Execution

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.run.arrays import Array
-from ostinato.runtime.run.artifact import Artifact, Layout
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.device import Memory
 from ostinato.runtime.run.frame import Frame
 

@@ -17,14 +17,14 @@ from ostinato.pdg.errors import ArgumentError, MemoryLimitError, NonFiniteError,
 from ostinato.pdg.limits import require_memory, too_large
 from ostinato.pdg.node import UNSEEN
 from ostinato.report.memory_map import Stored
-from ostinato.report.transfer_timeline import TransferTimeline, simulated
 from ostinato.report.worker_times import COUNTS, WorkerShares
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.machine_code.linking import Entry
 from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.machine_code.source_module import Kept, Loaded, load_module
 from ostinato.runtime.run.arrays import Array, empty_arena
 from ostinato.runtime.run.arrays import tile_counts as counts_of
-from ostinato.runtime.run.artifact import Artifact, Layout
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.blocking_pool import Workers
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.execution import Bound, Execution, Running
@@ -33,6 +33,7 @@ from ostinato.runtime.run.extent_choices import PREDICTED, RECORD_BYTES, Crowd, 
 from ostinato.runtime.run.frame import Frame
 from ostinato.runtime.run.spill_file import spilled_arena
 from ostinato.runtime.run.spinning_pool import Crew
+from ostinato.runtime.run.transfer_timeline import TransferTimeline, simulated
 
 if TYPE_CHECKING:
     from ostinato.report.kernels import KernelRecord

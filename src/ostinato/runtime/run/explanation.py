@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 from ostinato.report.kernels import KernelRecord, kernels_text
 from ostinato.report.memory_curve import MemoryCurve
 from ostinato.report.memory_map import Stored
-from ostinato.report.transfer_timeline import TransferTimeline
 from ostinato.report.worker_times import WorkerShares
+from ostinato.runtime.run.transfer_timeline import TransferTimeline
 
 if TYPE_CHECKING:
     from ostinato.report.graph import Graph

@@ -9,119 +9,24 @@ magnitudes, and kept beside the program.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ostinato.runtime.disk.sealed import Note
-from ostinato.runtime.run.artifact import Layout, Moves, Place, PlaceStream, Price, Room, unstreamed
+from ostinato.runtime.machine_code.arena_layout import (
+    Layout,
+    Moves,
+    Part,
+    Passage,
+    Room,
+    Transfer,
+    Window,
+)
+from ostinato.runtime.run.artifact import Place, PlaceStream, Price, unstreamed
 
 LAYOUTS = "layouts.json"
 RECORD_BYTES = 1 << 25  # of the records that may wait to be read, if the user does not say
 MOST = 8  # layouts that are kept: the first ones that were asked for
-
-
-class PlacedRoom(NamedTuple):
-    """See `ostinato.runtime.run.artifact.Room`."""
-
-    steps: int
-    step_bytes: int
-    block_steps: int
-    blocks: int
-    rows: int
-    row_bytes: int
-
-    @classmethod
-    def of(cls, room: Room) -> PlacedRoom:
-        about = room.steps, room.step_bytes, room.block_steps, room.blocks
-        return cls(*about, room.rows, room.row_bytes)
-
-
-class PlacedPart(NamedTuple):
-    """See `ostinato.report.transfer_timeline.Part`."""
-
-    times: int
-    points: tuple[tuple[int, int], ...]
-    transfers: tuple[tuple[str, int, int, int], ...]
-
-    @classmethod
-    def of(cls, part: Iterable[Any]) -> PlacedPart:
-        times, points, transfers = part
-        return cls(times, _rows(points), _rows(transfers))
-
-
-class PlacedPassage(NamedTuple):
-    """See `ostinato.runtime.run.artifact.Passage`."""
-
-    walk: int
-    kernel: int
-    tensor: str
-    copies: int
-    room: PlacedRoom
-    visits: tuple[tuple[int, int], ...]
-    parts: tuple[PlacedPart, ...]
-    around: int
-
-    @classmethod
-    def read(cls, row: list[Any]) -> PlacedPassage:
-        walk, kernel, tensor, copies, room, visits, parts, around = row
-        rest = _rows(visits), tuple(map(PlacedPart.of, parts)), around
-        return cls(walk, kernel, tensor, copies, PlacedRoom(*room), *rest)
-
-
-class PlacedMoves(NamedTuple):
-    """See `ostinato.runtime.run.artifact.Moves`."""
-
-    passages: tuple[PlacedPassage, ...] = ()
-    room_bytes: int = 0
-    unplanned: tuple[str, ...] = ()
-    link_ns: float = 0.0
-
-    @classmethod
-    def of(cls, moves: Moves) -> PlacedMoves:
-        passages = tuple(
-            PlacedPassage(
-                *(p.walk, p.kernel, p.tensor, p.copies),
-                PlacedRoom.of(p.room),
-                _rows(p.visits),
-                tuple(map(PlacedPart.of, p.parts)),
-                p.around,
-            )
-            for p in moves.passages
-        )
-        return cls(passages, moves.room_bytes, tuple(moves.unplanned), moves.link_ns)
-
-    @classmethod
-    def read(cls, row: list[Any]) -> PlacedMoves:
-        passages, room_bytes, unplanned, link_ns = row
-        found = tuple(map(PlacedPassage.read, passages))
-        return cls(found, room_bytes, tuple(unplanned), link_ns)
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A layout as it is kept: see `ostinato.runtime.run.artifact.Layout`."""
-
-    offsets: Mapping[str, int]
-    local_stride: int
-    total_bytes: int
-    lower_bound_bytes: int
-    blocks: tuple[tuple[str, int, int, int, int], ...]
-    memory_bytes: int
-    windows: tuple[tuple[str, int, int, int], ...] = ()
-    moves: PlacedMoves = PlacedMoves()
-
-    @property
-    def peak_bytes(self) -> int:
-        """The bytes that take memory at once."""
-        return self.memory_bytes + self.moves.room_bytes
-
-    @classmethod
-    def of(cls, layout: Layout) -> Placed:
-        used = layout.total_bytes, layout.lower_bound_bytes
-        blocks, windows = tuple(layout.blocks), tuple((*w,) for w in layout.windows)
-        near, moves = layout.memory_bytes, PlacedMoves.of(layout.moves)
-        return cls(dict(layout.offsets), layout.local_stride, *used, blocks, near, windows, moves)
 
 
 class Placing:
@@ -137,14 +42,14 @@ class Placing:
         """Two functions find layouts; ``directory`` is where the program with this key is kept."""
         self._place, self._place_stream = place, place_stream
         self._note = Note(directory, program, LAYOUTS)
-        self._known: dict[str, Placed] | None = None
+        self._known: dict[str, Layout] | None = None
 
     def layout(
         self, extents: Mapping[str, int], workers: int, records: int | None = None
     ) -> Layout:
         """Where every tensor lies; of a stream ``records`` may wait, 0 for as many as are usual."""
         if self._known is None:
-            self._known = self._note.table(lambda row: _placed(*row))
+            self._known = self._note.table(_layout)
         of = str(workers) if records is None else f"{workers} stream={records}"
         key = " ".join((of, *(f"{name}={n}" for name, n in sorted(extents.items()))))
         found: Layout | None = self._known.get(key)
@@ -154,16 +59,32 @@ class Placing:
             else:
                 found = self._place_stream(extents, workers, records, RECORD_BYTES)
             if len(self._known) < MOST:
-                self._known[key] = Placed.of(found)
-                self._note.put({k: [*vars(of).values()] for k, of in self._known.items()})
+                self._known[key] = found
+                self._note.put({k: _row(of) for k, of in self._known.items()})
         return found
 
 
-def _placed(at: dict[str, int], stride: int, whole: int, bound: int, *rest: Any) -> Placed:
+def _row(of: Layout) -> list[object]:
+    """A layout as it is kept."""
+    moves = of.moves
+    moved = moves.room_bytes, moves.unplanned, moves.link_ns, moves.again_bytes, moves.passages
+    return [*{**vars(of), "moves": moved}.values()]
+
+
+def _layout(row: list[Any]) -> Layout:
     """What was kept of a layout."""
-    blocks, near, held, moves = rest
-    first = at, stride, whole, bound
-    return Placed(*first, _rows(blocks), near, _rows(held), PlacedMoves.read(moves))
+    at, stride, whole, bound, blocks, near, windows, moved = row
+    room_bytes, unplanned, link_ns, again_bytes, passages = moved
+    found = tuple(map(_passage, passages))
+    moves = Moves(room_bytes, tuple(unplanned), link_ns, again_bytes, lambda: found)
+    held = tuple(Window(*of) for of in windows)
+    return Layout(at, stride, whole, bound, _rows(blocks), near, held, moves)
+
+
+def _passage(row: list[Any]) -> Passage:
+    walk, kernel, tensor, copies, room, visits, parts, *rest = row
+    read = (Part(n, _rows(points), (*(Transfer(*t) for t in of),)) for n, points, of in parts)
+    return Passage(walk, kernel, tensor, copies, Room(*room), _rows(visits), (*read,), *rest)
 
 
 def _rows(of: Iterable[Iterable[Any]]) -> tuple[Any, ...]:

@@ -10,7 +10,6 @@ then faster.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -19,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg.index import expr
+from ostinato.pdg.index import Extent, Point, expr
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.machine_code.linking import words as words_of
 from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.run.arrays import (
@@ -32,7 +32,7 @@ from ostinato.runtime.run.arrays import (
     stored_bytes,
     stored_view,
 )
-from ostinato.runtime.run.artifact import Artifact, Layout
+from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.callbacks import words
 from ostinato.runtime.run.result_pool import RESULTS
 from ostinato.runtime.run.tensor_bounds import Bounds, words_before
@@ -212,12 +212,13 @@ class Frame:
         if interface.calls or len(set(outputs)) < len(outputs):
             return frozenset()  # who reads the arena by itself finds everything there
         inputs = {each.tensor for each in interface.inputs}
+        point: Point = {Extent(name): n for name, n in self.extents.items()}
         return frozenset(
             each.tensor
             for each in (*interface.inputs, *interface.outputs)
             if each.tensor in inputs ^ set(outputs)
-            and is_large(each, self.extents)
-            and lies_as_stored(each, self.extents)
+            and is_many(stored_bytes(each, self.extents))
+            and each.is_as_stored(point)
         )
 
     @cached_property
@@ -282,18 +283,6 @@ def empty_result(way: Exit) -> Array:
 
 
 LARGE = 1 << 18  # bytes: more than stays in the nearest caches until it is read
-
-
-def lies_as_stored(field: Field, extents: Mapping[str, int]) -> bool:
-    """Whether the user's array and the stored one have the same bytes, in the same order."""
-    order = [k for group in field.axes for k in group]
-    stored, shape = sizes(field.stored, extents), sizes(field.shape, extents)
-    together = tuple(math.prod(stored[k] for k in group) for group in field.axes)
-    return order == sorted(order) and together == shape
-
-
-def is_large(field: Field, extents: Mapping[str, int]) -> bool:
-    return is_many(stored_bytes(field, extents))
 
 
 def is_many(size_bytes: int) -> bool:

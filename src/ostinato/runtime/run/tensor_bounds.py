@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from ostinato.pdg.errors import AddressError
 from ostinato.runtime.machine_code.address_origins import ENTRY, FAULT
+from ostinato.runtime.machine_code.arena_layout import Layout
 from ostinato.runtime.machine_code.ports import Area, Interface
 from ostinato.runtime.run.arrays import ALIGNMENT, Array, sizes
-from ostinato.runtime.run.artifact import Layout
 
 REMEDY = (
     "This is a bug of the compiler, and nothing was touched there: please report the program. "

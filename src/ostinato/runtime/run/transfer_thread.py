@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.runtime.run.artifact import Layout, Passage
+from ostinato.runtime.machine_code.arena_layout import Layout, Passage
 from ostinato.runtime.run.spill_file import bring, first_byte, forget
 
 PAGE = mmap.PAGESIZE

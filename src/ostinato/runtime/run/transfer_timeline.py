@@ -5,48 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+
+from ostinato.runtime.machine_code.arena_layout import Passage, Room
 
 WIDTH = 60  # characters of a bar
 Bar = tuple[float, float]  # from, to
-
-
-class Room(Protocol):
-    """Steps of so many bytes, in blocks of so many steps of each row."""
-
-    @property
-    def steps(self) -> int: ...
-    @property
-    def step_bytes(self) -> int: ...
-    @property
-    def block_steps(self) -> int: ...
-    @property
-    def rows(self) -> int: ...
-
-
-class Part(Protocol):
-    """Points and transfers that come so many times: see `ostinato.codegen.planning.block_moves`."""
-
-    def __iter__(self) -> Iterator[Any]: ...
-    @property
-    def times(self) -> int: ...
-    @property
-    def points(self) -> Sequence[tuple[int, int]]: ...
-    @property
-    def transfers(self) -> Sequence[tuple[str, int, int, int]]: ...
-
-
-class Passage(Protocol):
-    """The transfers of a history: see `ostinato.codegen.planning.transfers`."""
-
-    @property
-    def copies(self) -> int: ...
-    @property
-    def room(self) -> Room: ...
-    @property
-    def visits(self) -> Sequence[tuple[int, int]]: ...
-    @property
-    def parts(self) -> Sequence[Part]: ...
 
 
 @dataclass(frozen=True, slots=True)
