@@ -32,7 +32,7 @@ from ostinato.codegen.loops.expression import (
     common,
     promoted,
 )
-from ostinato.codegen.loops.memory import POISON, Memory, Poison, Trap, unwritten
+from ostinato.codegen.loops.memory import POISON, Memory, Poison, Trap, is_integer, unwritten
 from ostinato.codegen.loops.numba_source import show
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import (
@@ -351,10 +351,6 @@ def _part(memory: primitives.Partials, lane: int) -> Any:
 
 def _keep_part(memory: primitives.Partials, lane: int, value: object) -> None:
     memory.write(lane, value)
-
-
-def is_integer(x: object) -> bool:
-    return isinstance(x, int | np.integer)
 
 
 def dtype_of(x: object) -> str:

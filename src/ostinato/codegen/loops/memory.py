@@ -52,7 +52,7 @@ class Poison:
 POISON = Poison()
 
 
-def unwritten(op: str, x: object, y: object) -> Poison:
+def unwritten(op: str, x: Any, y: Any) -> Poison:
     """Arithmetic on two numbers of which one at least was never written."""
     one, other = _ends(x), _ends(y)
     if one is None or other is None:
@@ -74,11 +74,15 @@ def unwritten(op: str, x: object, y: object) -> Poison:
             return POISON
 
 
-def _ends(x: object) -> tuple[int, int] | None:
+def _ends(x: Any) -> tuple[int, int] | None:
     """Between which integers a number lies, if that is known."""
     if isinstance(x, Poison):
         return None if x.least is None or x.most is None else (x.least, x.most)
-    return (int(x), int(x)) if isinstance(x, int | np.integer) else None
+    return (int(x), int(x)) if is_integer(x) else None
+
+
+def is_integer(x: object) -> bool:
+    return isinstance(x, int | np.integer)
 
 
 @cache
