@@ -43,7 +43,12 @@ def test_a_seed_of_one_word_is_the_first_word_of_the_key() -> None:
 
 def test_a_longer_seed_is_mixed_and_a_negative_one_is_that_of_its_64_bits() -> None:
     low, high = philox.philox4x32(np.array([7, 5, 0, 0], np.uint32), np.zeros(2, np.uint32))[:2]
-    assert philox.draw_key(7 + (5 << 32), 3).tolist() == [low, high ^ 3]
+    seed = 7 + (5 << 32)
+    assert philox.draw_key(seed, 3).tolist() == [low, 3]
+    assert philox.draw_counter(2, (8, 9, 1), seed).tolist()[1] == [1, 8, 9, 1 ^ high]
+    deep = philox.philox4x32(words(("b", "0", "0", f"{high:x}")), words((f"{low:x}", "3")))[:2]
+    np.testing.assert_array_equal(philox.draw_key(seed, 3, (8, 9, 1, 11)), deep)
+    assert philox.draw_counter(1, (8, 9, 1, 11), seed).tolist() == [[0, 8, 9, 1]]
     assert philox.draw_key(-1, 3).tolist() == philox.draw_key(2**64 - 1, 3).tolist()
 
 
@@ -53,7 +58,11 @@ def test_seeds_whose_words_are_equal_or_exchanged_give_other_draws() -> None:
     seeds += [k * (2**32 + 1) for k in range(2, 200)] + [k << 32 for k in range(6, 200)]
     first = {tuple(philox.draw_bits(seed, 0, (), (4,)).tolist()) for seed in seeds}
     assert len(first) == len(seeds)
-    calls = {tuple(philox.draw_key(seed, call).tolist()) for seed in seeds for call in range(9)}
+    calls = {
+        tuple(philox.draw_bits(seed, call, (), (2,)).tolist())
+        for seed in seeds
+        for call in range(9)
+    }
     assert len(calls) == 9 * len(seeds)
 
 

@@ -294,7 +294,7 @@ class Compiled:
 
     def _bound(self, found: Bound) -> Bound:
         inputs = {**found.inputs, **self.executable.artifact.constants}
-        return replace(found, inputs=inputs, hosts=self._beside.hosts)
+        return Bound(found.extents, inputs, found.seed, self._beside.hosts)
 
 
 # `__call__` looks at its arguments itself: a call may take a few microseconds in all.

@@ -4,12 +4,13 @@ The law of keys and counters, the same on every target:
 
 - A tensor drawn by operator ``o`` at point ``p = (p0, p1, ...)`` of its domain, coordinates in the
   domain's order, takes element ``e`` (row-major index) from the block with counter
-  ``(e, p0, p1, p2)`` and as its key the low word of ``key(seed)`` and ``o`` xor the high one;
-  missing coordinates are 0.
+  ``(e, p0, p1, p2)`` and key ``(low, o)``, where ``low`` is the low word of ``key(seed)``; missing
+  coordinates are 0.
 - ``key(seed)`` is the seed where that is below 2**32. Of others, ``high * 2**32 + low``, it has
   words 0 and 1 of the block with counter ``(low, high, 0, 0)`` and key 0.
 - More than three coordinates: for each further chunk ``q`` of four, zero padded, in order, the key
   becomes words 0 and 1 of the block with counter ``q`` and the key so far.
+- The last word of the first counter, of a chunk if there is one, is xor the high word of the key.
 - float32 uniform: ``(w0 >> 8) * 2**-24``. float64: ``((w0 >> 5) * 2**26 + (w1 >> 6)) * 2**-53``.
 - normal: ``sqrt(-2 log(1 - u)) * cos(2 pi v)`` with ``u, v`` the uniforms of words 0 and 1
   (float32), or of words 0, 1 and 2, 3 (float64).
@@ -114,17 +115,21 @@ def draw_key(seed: int, operator: int, point: Sequence[int] = ()) -> Words:
     [7, 3]
     """
     whole = seed_key(seed)
-    key = np.array([whole & _WORD, (operator ^ whole >> 32) & _WORD], np.uint32)
+    high, key = whole >> 32, np.array([whole & _WORD, operator & _WORD], np.uint32)
     for start in range(3, len(point), 4):
-        key = philox4x32(_padded(point[start : start + 4], 4), key)[:2]
+        chunk = _padded(point[start : start + 4], 4)
+        chunk[3] ^= high
+        high, key = 0, philox4x32(chunk, key)[:2]
     return key
 
 
-def draw_counter(size: int, point: Sequence[int] = ()) -> Words:
+def draw_counter(size: int, point: Sequence[int] = (), seed: int = 0) -> Words:
     """Counters of the ``size`` elements of one tensor at a point: (size, 4) words."""
     counter = np.zeros((size, 4), np.uint32)
     counter[:, 0] = np.arange(size, dtype=np.uint64).astype(np.uint32)
     counter[:, 1:] = _padded(point[:3], 3)
+    if len(point) <= 3:
+        counter[:, 3] ^= np.uint32(seed_key(seed) >> 32)
     return counter
 
 
@@ -159,4 +164,4 @@ def _draws(
     seed: int, operator: int, point: Sequence[int], shape: tuple[int, ...]
 ) -> tuple[Words, Words]:
     size = int(np.prod(shape, dtype=np.int64))
-    return draw_counter(size, point), draw_key(seed, operator, point)
+    return draw_counter(size, point, seed), draw_key(seed, operator, point)

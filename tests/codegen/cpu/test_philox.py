@@ -37,7 +37,7 @@ def drawn(function: Primitive, dtype: Dtype, count: int = COUNT, first: int = 0)
 @pytest.mark.parametrize("word", range(4))
 def test_compiled_words_equal_numpy_words(word: int) -> None:
     names = ["philox_bits", "philox_bits_1", "philox_bits_2", "philox_bits_3"]
-    counter, key = philox.draw_counter(COUNT, POINT), philox.draw_key(SEED, OPERATOR, POINT)
+    counter, key = philox.draw_counter(COUNT, POINT, SEED), philox.draw_key(SEED, OPERATOR, POINT)
     expected = philox.philox4x32(counter, key)[:, word]
     np.testing.assert_array_equal(drawn(getattr(compiled, names[word]), "uint32"), expected)
 

@@ -2,7 +2,8 @@
 
 The law of keys and counters is in `ostinato.pdg.philox`, which gives the same bits with NumPy.
 Every argument is an integer taken modulo 2**32, but for the first word of the key: it may have a
-high word, as the key of a seed, and then the other word is xor that.
+high word, as the key of a seed, and then the last word of the counter is xor that. In a loop over
+elements that costs nothing; the key's other word is a literal.
 """
 
 from collections.abc import Sequence
@@ -44,9 +45,10 @@ def _same(kind: Type, lanes: int, value: int) -> Value:
 
 
 def _words(b: Builder, args: Sequence[Value]) -> list[Value]:
-    """Counter and key, whose second word is xor the high word of the first."""
-    *words, operator = (b.trunc(each, I32) for each in args)
-    return [*words, b.xor(operator, b.trunc(b.lshr(args[4], i64(32)), I32))]
+    """Counter, whose last word is xor the high word of the key, and key."""
+    words = [b.trunc(each, I32) for each in args]
+    words[3] = b.xor(words[3], b.trunc(b.lshr(args[4], i64(32)), I32))
+    return words
 
 
 def _high(b: Builder, product: Value, lanes: int) -> Value:

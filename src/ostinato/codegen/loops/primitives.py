@@ -123,8 +123,8 @@ def _nothing(*_: Any) -> None:
 
 
 def _words(words: Sequence[Any]) -> tuple[Any, Any]:
-    *first, operator = (int(x) for x in words)  # whose xor is the high word of the seed's key
-    found = [*first, operator ^ first[4] >> 32]
+    found = [int(x) for x in words]
+    found[3] ^= found[4] >> 32  # the high word of the key of a seed
     whole = np.array([x & 0xFFFFFFFF for x in found], np.uint32)
     return whole[:4], whole[4:]
 
