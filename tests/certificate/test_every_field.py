@@ -41,18 +41,6 @@ SURVIVORS: dict[str, str] = {
     "rules": ENOUGH,
     "hints.nest": HINT,
     **{f"hints.{of}{which}": HINT for of in ("wanted", "free") for which in ("", ".*", ".*.*")},
-    **{
-        f"hints.ranges{which}": HINT
-        for which in (
-            "",
-            ".*.from",
-            ".*.from.sum.*.*",
-            ".*.to.extent",
-            ".*.to.sum.*.*",
-            ".*.to.sum.*.*.extent",
-            ".*.step",
-        )
-    },
 }
 
 Way = tuple[str | int, ...]
