@@ -65,10 +65,9 @@ class Table:
         places = [place for place in map(_place, kernel.body) if place is not None]
         count = 1 + max(places, default=-1)
         found = self._entries[int(first) : int(first) + count]
-        known = tuple(name for name in found if name in wanted or name not in self._masks)
         sure = next((k for k, name in enumerate(found) if name in self._masks), count)
-        is_known = found[:sure] == wanted[:sure] and set(known) <= set(wanted)
-        return len(found) == count and (is_known or known == wanted[: len(known)])
+        is_known = {*found} <= {*wanted} | self._masks
+        return len(found) == count and is_known and found[:sure] == wanted[:sure]
 
 
 def _place(statement: object) -> int | None:

@@ -13,6 +13,7 @@ tensor.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
@@ -197,7 +198,7 @@ def _bytes(port: Field, point: Point) -> float:
     return float(elements * ITEM_BYTES[port.dtype])
 
 
-class Walk:
+class Walk(ABC):
     """Goes over the calls of a driver, with how often each is made, and counts barriers."""
 
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
@@ -231,9 +232,9 @@ class Walk:
                 case unknown:
                     assert_never(unknown)
 
+    @abstractmethod
     def call(self, number: int, point: Point, times: float) -> None:
         """Note the calls of a kernel at a point."""
-        raise NotImplementedError
 
 
 class _Walk(Walk):
