@@ -15,14 +15,15 @@ and isl shows for every read that none of them comes between.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.ir.system import Call, Load, Statement, Value
-from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Site, Tree, sites
+from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Site, Tree, computed_in, sites
 from ostinato.codegen.ir.values import alone
 from ostinato.codegen.memory.reuse import Prover, orders_of, ranked
 from ostinato.codegen.memory.storage import Slot, Storage
@@ -92,22 +93,47 @@ def coalesced(
 def updates_last(trees: Sequence[Tree], deps: Sequence[Dep]) -> tuple[Tree, ...]:
     """The trees in whose nests what a later step begins with comes last, if that is free.
 
-    Others then read the value of before while it is still there.
+    Others then read the value of before while it is still there: those of the nest, and nests and
+    loops behind it.
     """
-    updates = {d.tensor for d in deps if _begins(d)}
+    begun: dict[str, set[str]] = {}  # what begins with an update, by the update
     related: dict[str, set[str]] = {}
     for d in deps:
         related.setdefault(d.tensor, set()).add(d.reader.name)
         related.setdefault(d.reader.name, set()).add(d.tensor)
+        if _begins(d):
+            begun.setdefault(d.tensor, set()).add(d.reader.name)
 
     def tree(t: Tree) -> Tree:
         if isinstance(t, Loop):
-            return replace(t, body=tuple(map(tree, t.body)))
-        if not isinstance(t, Nest) or not updates & set(t.statements):
+            return replace(t, body=_behind_readers(tuple(map(tree, t.body)), begun, related))
+        if not isinstance(t, Nest) or not begun.keys() & set(t.statements):
             return t
-        return replace(t, statements=reordered(t.statements, updates, related))
+        return replace(t, statements=reordered(t.statements, begun, related))
 
     return tuple(map(tree, trees))
+
+
+def _behind_readers(
+    body: tuple[Tree, ...], begun: Mapping[str, set[str]], related: Mapping[str, set[str]]
+) -> tuple[Tree, ...]:
+    """The body of a loop in which nests with updates stand behind what reads the value of before.
+
+    One that others wait for stays where it is.
+    """
+    out = list(body)
+    for nest in reversed(body):
+        if not isinstance(nest, Nest) or not begun.keys() & {*nest.statements}:
+            continue
+        here = out.index(nest)
+        near = frozenset[str]().union(*(related.get(n, ()) for n in nest.statements))
+        old = frozenset[str]().union(*(begun.get(n, ()) for n in nest.statements))
+        readers = frozenset[str]().union(*(related.get(n, ()) for n in old))
+        behind = (computed_in((t,)).keys() for t in out[here + 1 :])
+        free = takewhile(near.isdisjoint, behind)
+        last = max((k for k, names in enumerate(free) if names & readers), default=-1)
+        out[here : here + 2 + last] = [*out[here + 1 : here + 2 + last], nest]
+    return tuple(out)
 
 
 def _begins(d: Dep) -> bool:
@@ -117,7 +143,7 @@ def _begins(d: Dep) -> bool:
 
 
 def reordered(
-    names: Sequence[str], updates: set[str], related: Mapping[str, set[str]]
+    names: Sequence[str], updates: Container[str], related: Mapping[str, set[str]]
 ) -> tuple[str, ...]:
     """Statements in an order that keeps that of any two of which one reads the other.
 

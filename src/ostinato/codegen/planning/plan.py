@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
+from ostinato.codegen.ir.changed_elements import Test
 from ostinato.codegen.ir.extents import Spans
-from ostinato.codegen.ir.system import Statement, System
-from ostinato.codegen.ir.tree import Tree, sites
+from ostinato.codegen.ir.system import Load, Statement, System
+from ostinato.codegen.ir.tree import Kernel, Loop, Tree, sites
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.masks.dead_rows import dead_rows
-from ostinato.codegen.masks.early_exits import early_ends
+from ostinato.codegen.masks.early_exits import End, early_ends
 from ostinato.codegen.masks.first_products import beginnings
 from ostinato.codegen.masks.guards import guards
+from ostinato.codegen.masks.kept_elements import Clause, kept_elements
 from ostinato.codegen.memory.apart import steps_apart
 from ostinato.codegen.memory.coalesce import coalesced
 from ostinato.codegen.memory.reuse import check_storage, prover, tightened
@@ -75,10 +78,8 @@ def plan(system: System, options: PlanOptions) -> Plan:
     pieces = tiled.pieces | system.segments
     needed = run.optional("guards", {}, guards, statements, outputs, spans, trees)
     driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
-    whole = [k for k in driven.kernels if not k.sliced]
-    places = statements, storage, outputs
-    ends = run.optional("early exits", {}, early_ends, whole, *places, needed)
-    alive, facts = (driven, storage, deps, held, outputs), (driven.kernels, statements, storage)
+    spared = _spared(driven.kernels, statements, storage, outputs, needed, run)
+    alive = driven, storage, deps, held, outputs
     made = Plan(
         statements,
         storage,
@@ -99,13 +100,38 @@ def plan(system: System, options: PlanOptions) -> Plan:
         dict(tiled.pieces),
         tiled.short,
         same=found.same,
-        ends=ends,
-        living=run.optional("dead rows", {}, dead_rows, *facts[1:], ends, outputs, needed),
         ranks={n: _ranks(given.statements[n], system.axis_of) for n in given.statements},
-        begun=run.optional("first products", {}, beginnings, *facts, needed, ends),
         without=run.without,
+        **spared,
     )
     return run.made("plan", made)
+
+
+class _Spared(TypedDict):
+    """What need not be computed, besides statements at points where nobody needs them."""
+
+    ends: dict[Loop, End]
+    living: dict[str, Load]
+    begun: dict[str, Loop]
+    limits: dict[Clause, tuple[Test, ...]]
+
+
+def _spared(
+    kernels: Sequence[Kernel],
+    statements: Mapping[str, Statement],
+    storage: Mapping[str, Storage],
+    outputs: frozenset[str],
+    needed: Mapping[str, Cond],
+    run: Passes,
+) -> _Spared:
+    whole, places = [k for k in kernels if not k.sliced], (statements, storage)
+    ends = run.optional("early exits", {}, early_ends, whole, *places, outputs, needed)
+    return {
+        "ends": ends,
+        "living": run.optional("dead rows", {}, dead_rows, *places, ends, outputs, needed),
+        "begun": run.optional("first products", {}, beginnings, kernels, *places, needed, ends),
+        "limits": run.optional("kept elements", {}, kept_elements, kernels, *places),
+    }
 
 
 def _prepared(system: System, target: Target, run: Passes) -> System:
