@@ -9,7 +9,7 @@ from typing import TypedDict
 from ostinato.codegen.ir.changed_elements import Test
 from ostinato.codegen.ir.extents import Spans
 from ostinato.codegen.ir.system import Load, Statement, System
-from ostinato.codegen.ir.tree import Kernel, Loop, Tree, sites
+from ostinato.codegen.ir.tree import Kernel, Loop, sites
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.masks.dead_rows import dead_rows
 from ostinato.codegen.masks.early_exits import End, early_ends
@@ -17,7 +17,7 @@ from ostinato.codegen.masks.first_products import beginnings
 from ostinato.codegen.masks.guards import guards
 from ostinato.codegen.masks.kept_elements import Clause, kept_elements
 from ostinato.codegen.memory.apart import steps_apart
-from ostinato.codegen.memory.coalesce import coalesced
+from ostinato.codegen.memory.coalesce import Coalesced, coalesced
 from ostinato.codegen.memory.reuse import check_storage, prover, tightened
 from ostinato.codegen.memory.storage import Storage, input_storage, place_tensors, scratches
 from ostinato.codegen.planning.kernel_partition import drive
@@ -34,7 +34,7 @@ from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tile_choice import without_lone_points
 from ostinato.codegen.systems.tiled_rows import long_rows
 from ostinato.codegen.target import Target
-from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every
 from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.runtime.machine_code.ports import Field
@@ -73,10 +73,12 @@ def plan(system: System, options: PlanOptions) -> Plan:
     found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target, run, exact)
     held = frozenset(s.name for s in found.statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
-    trees, storage = _placed(found, tiled, held, outputs, options)
+    placed = _placed(found, tiled, held, outputs, options)
+    trees, storage = placed.trees, placed.storage
     statements, deps, spans = found.statements, found.deps, tiled.spans
     pieces = tiled.pieces | system.segments
     needed = run.optional("guards", {}, guards, statements, outputs, spans, trees)
+    needed |= {n: every(needed.get(n, ALWAYS), cond) for n, cond in placed.only.items()}
     driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
     spared = _spared(driven.kernels, statements, storage, outputs, needed, run)
     alive = driven, storage, deps, held, outputs
@@ -101,6 +103,7 @@ def plan(system: System, options: PlanOptions) -> Plan:
         tiled.short,
         same=found.same,
         ranks={n: _ranks(given.statements[n], system.axis_of) for n in given.statements},
+        only=placed.only,
         without=run.without,
         **spared,
     )
@@ -149,7 +152,7 @@ def _placed(
     held: frozenset[str],
     outputs: frozenset[str],
     options: PlanOptions,
-) -> tuple[tuple[Tree, ...], dict[str, Storage]]:
+) -> Coalesced:
     """The trees with fills and without copies that cost nothing, and where every value lives."""
     statements, deps, run = found.statements, found.deps, options.passes
     if options.verify:
@@ -165,13 +168,14 @@ def _placed(
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
     check_storage(prover(trees, by_isl=True) if options.verify else proofs, storage, deps)
     run.made("proof of storage", storage)
-    trees, storage = run.optional(
-        "shared places", (trees, storage), coalesced, trees, storage, deps, proofs, outputs
-    )
+    alone = Coalesced(trees, storage)
+    made = run.optional("shared places", alone, coalesced, trees, storage, deps, proofs, outputs)
+    kept, target = outputs | held, options.target
     storage = run.optional(
-        "steps apart", storage, steps_apart, storage, statements, outputs | held, options.target
+        "steps apart", made.storage, steps_apart, made.storage, statements, kept, target
     )
-    return trees, storage | run.made("scratch", scratches(found.trees, statements, options.target))
+    beside = run.made("scratch", scratches(found.trees, statements, target))
+    return replace(made, storage=storage | beside)
 
 
 def _input(name: str, s: Statement, at: Storage) -> Field:
