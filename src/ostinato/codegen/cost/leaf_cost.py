@@ -115,9 +115,7 @@ class Leaves:
         moving = leaf.moving(clause) if clause is not None else ()
         if clause is None or not moving:
             return 0.0
-        few = (
-            narrow(self.limits.get((leaf.statements[0], clause), ())) if clause is not None else ()
-        )
+        few = narrow(self.limits.get((leaf.statements[0], clause), ()))
         sizes = [1.0 if a.index in few else size_at(a, point) for a in leaf.axes]
         starts = math.prod(sizes[:-1])
         length = sizes[-1] if sizes else 1.0

@@ -274,10 +274,8 @@ class _Clause:
         axis, outer, last = self.loops[depth], self.loops[:depth], self.loops[depth - 1 : depth]
         tests = [x for x in self.limits if self._is_for(x, outer, last)]
         reads = any(x.reads_memory for x in (*tests, *self._bounds(axis)))
-        sizes = [
-            a.size for a in self.nest.axes[depth:] if reads and not is_never_negative(a.size - 1)
-        ]
-        for size in sizes:
+        sizes = [a.size for a in self.nest.axes[depth:]] if reads else []
+        for size in (size for size in sizes if not is_never_negative(size - 1)):
             some = compare(">", expression(size, self.function.dims), 0)
             loops.enter_context(out.when(some))
         for test in tests:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from ostinato.codegen.ir.changed_elements import NEGATED
 from ostinato.codegen.ir.system import Axis, Literal_
 from ostinato.codegen.lowering.axis_indices import Component, Digit, Digits, Structure, structure
 from ostinato.codegen.lowering.integer_nodes import Affinities
@@ -44,7 +45,6 @@ from ostinato.pdg.upper_bound import upper_bound
 Point = dict[Dim, Expr]
 DEEPEST = 48  # operators in a row that may be one equation
 REPEATED = 64  # operators that each of their readers may compute for itself
-COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class Places:
         match node.op:
             case Map("and" | "or" | "not"):
                 return all(map(self._is_test_of_places, node.args))
-            case Map(fn) if fn in COMPARISONS:
+            case Map(fn) if fn in NEGATED:
                 places = [self.affinities.holds(x) for x in node.args]
                 others = [x for x, is_place in zip(node.args, places, strict=True) if not is_place]
                 return any(places) and all(_repeated(x).shape != node.shape for x in others)

@@ -94,9 +94,8 @@ class _Changes:
         own = [self.statements[n] for n in self.nest.statements]
         unrolled = {a.index for s in own for a in s.axes} - {*inside}
         written = {self.storage[s.name].owner for s in own}
-        if limit.symbols & unrolled or written & {
-            self.storage[x.tensor].owner for x in loads(limit.of)
-        }:
+        read = {self.storage[x.tensor].owner for x in loads(limit.of)}
+        if limit.symbols & unrolled or written & read:
             return False
         if isinstance(limit, Bound) and limit.axis not in inside:
             return False
