@@ -119,6 +119,7 @@ def test_a_cell_of_two_tables_is_visited_in_one_loop(sizes: tuple[int, int]) -> 
     if min(sizes) > 8:  # the smaller ones keep all steps for a later loop
         last = loops(compiled)[-2:]
         assert all("max(i64(" in line and "min(i64(" in line for line in last)
+        assert "in value, few along a0 and a1 " in compiled.executable.artifact.source
 
 
 def test_tables_that_change_elsewhere_have_loops_of_their_own() -> None:

@@ -68,6 +68,7 @@ from ostinato.codegen.loops.statements import Block, Break, Kind, Let, Remark
 from ostinato.codegen.loops.statements import Function as LoopFunction
 from ostinato.codegen.masks.early_exits import End
 from ostinato.codegen.masks.guards import guard_of, untested
+from ostinato.codegen.masks.kept_elements import narrow
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.show import show_value
@@ -271,12 +272,23 @@ def describe(kernel: Kernel, plan: Plan) -> list[str]:
     lines = [f"{kernel.name}: {schedule(kernel)}"]
     done: set[str] = set()
     for leaf, path, _ in leaves(kernel.body):
+        few = " and ".join(map(str, _narrow(leaf, plan)))
         for name in computed(leaf):
             if name not in done:
                 done.add(name)
-                said = equation(plan.statements[name], plan.storage[name], path)
+                note = few and f", few along {few}"
+                said = equation(plan.statements[name], plan.storage[name], path, note)
                 lines.append(f"  {said}")
     return lines
+
+
+def _narrow(leaf: Leaf, plan: Plan) -> list[Dim]:
+    """The axes along which some clause of a nest changes few elements."""
+    if not isinstance(leaf, Nest):
+        return []
+    clauses = range(len(leaf.conds))
+    found = [narrow(plan.limits.get((leaf.statements[0], k), ())) for k in clauses]
+    return [a.index for a in leaf.axes if any(a.index in few for few in found)]
 
 
 def schedule(kernel: Kernel) -> str:
@@ -287,13 +299,13 @@ def schedule(kernel: Kernel) -> str:
     return f"parallel {kernel.parallel}{shared}"
 
 
-def equation(s: Statement, storage: Storage, path: tuple[Loop, ...]) -> str:
+def equation(s: Statement, storage: Storage, path: tuple[Loop, ...], note: str) -> str:
     """One line on a statement: name, indices, loops, place in memory, place in the program."""
     indices = ", ".join([*(str(d) for d in s.result_dims), *(str(a.index) for a in s.result_axes)])
     loops = " ".join(f"{loop.dim}{'-' if loop.reverse else ''}" for loop in path) or "-"
     label = f" ({plain(s.label)})" if s.label and s.label != s.name else ""
     where = f"   # {plain(s.where)}" if s.where else ""
-    return f"{s.name}[{indices}]{label}  loops {loops}  {kept(storage)}{where}"
+    return f"{s.name}[{indices}]{label}  loops {loops}  {kept(storage)}{note}{where}"
 
 
 def kept(storage: Storage) -> str:
