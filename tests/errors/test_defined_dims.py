@@ -32,6 +32,13 @@ def test_no_steps_and_no_size() -> None:
     assert "is not one dimension and its size" in text
 
 
+def test_a_dim_without_a_size_is_one_of_any_size() -> None:
+    n = ot.dim("n")
+    program = ot.Program(y=ot.input("x", over=n)[:].sum())
+    assert program.extents == ("N",) and program.interpret(x=[1.0, 2.0])["y"] == 3.0
+    assert "is not one dimension and its size" in refusal(AffineError, lambda: ot.dim("n m"))
+
+
 def quarters() -> ot.Program:
     m = ot.dim("m", size=t.size // 4)
     return ot.Program(x=ot.input("x", over=m) * 2.0, y=ot.input("y", over=t) + 1.0)

@@ -352,11 +352,11 @@ def dims(names: str) -> Dimension:
     return made[0] if len(made) == 1 else cast(Dimension, made)
 
 
-def dim(name: str, size: IndexExpression | int) -> Dimension:
+def dim(name: str, size: IndexExpression | int | None = None) -> Dimension:
     """Declare a dimension whose extent is defined: by a number, or by the extents of others.
 
     Its extent is no argument: it follows, and must be at least 1. It may be given all the same,
-    and must then agree.
+    and must then agree. Without a size the extent is an argument, as with `dims`.
 
     Errors: AffineError if the name cannot name a dimension, or if the size mentions a dimension,
     its own extent, or is a number below 1.
@@ -372,8 +372,11 @@ def dim(name: str, size: IndexExpression | int) -> Dimension:
     """
     where = place()
     made = dims(name)
+    is_one = not isinstance(cast(object, made), tuple)
+    if size is None and is_one:
+        return made
     of = lift(size)
-    if isinstance(cast(object, made), tuple) or of is None:
+    if not is_one or of is None:
         fact = f"dim({name!r}, size={size!r}) is not one dimension and its size"
         raise AffineError(fact, 'Write dim("n", size=t.size // 4).', where)
     inside = sorted(d.name for d in index.dims_of(of))
