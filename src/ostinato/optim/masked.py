@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ostinato.language.recurrent import Recurrent
 from ostinato.language.tensor import Tensor
 from ostinato.optim.optimizer import Optimizer, only_where
 
 
+@dataclass(eq=False, repr=False)
 class Masked(Optimizer):
     """An optimizer that updates where a condition holds, and else leaves everything as it is.
 
@@ -28,9 +30,8 @@ class Masked(Optimizer):
     [4.0, 4.0, 2.0, 2.0, 1.0]
     """
 
-    def __init__(self, optimizer: Optimizer, when: Tensor) -> None:
-        self.optimizer = optimizer
-        self.when = when
+    optimizer: Optimizer
+    when: Tensor
 
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         return self.optimizer.step(parameter, gradient)
