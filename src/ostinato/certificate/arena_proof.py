@@ -32,7 +32,7 @@ from ostinato.certificate.order import (
 from ostinato.certificate.slots import Misplaced, Storage, Use
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, equal, every, negation, substitute_cond
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr
 from ostinato.pdg.isl import Relation
 
 
@@ -289,7 +289,7 @@ def _same_slot(use: Use, other: Step) -> Relation:
     renamed: dict[Dim, Expr] = {d: expr(x) for d, x in name.items()}
     same: list[Cond] = [equal(slot.dim, renamed[slot.dim]) for slot in _full(use.tensor)]
     same += [substitute_cond(negation(move.when), renamed) for move in other.moves]
-    sizes = [(name[x.dim], substitute(x.hi, renamed)) for x in other.loops]
+    sizes = [(name[x.dim], x.hi.at(renamed)) for x in other.loops]
     exprs = [renamed[d] for d in other.dims]
     found = isl.relation(step.dims, other.dims, exprs, every(*same), sizes)
     return found.intersect_in(box_of(step)).intersect_out(box_of(other))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
-from ostinato.pdg.index import Dim, Expr, expr, substitute
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.isl import LowerBounds, Relation, Set
 from ostinato.runtime.machine_code.arena_layout import Part
@@ -163,7 +163,7 @@ def needed_points(reader: Step, read: Read, source: Step) -> Relation:
             free[dim] = Dim(dim.name)
     exprs = [expr(free[d]) if d in free else positions[d] for d in source.dims]
     by = dict(zip(source.dims, exprs, strict=True))
-    sizes = {loop.dim: substitute(loop.hi, by) for loop in source.loops}
+    sizes = {loop.dim: loop.hi.at(by) for loop in source.loops}
     within = [(inner, sizes[dim]) for dim, inner in free.items()]
     inside = tuple(pair for pair in read.ranges if is_quasi_affine(pair[1]))
     raw = isl.relation(reader.dims, source.dims, exprs, read.when, [*within, *inside])

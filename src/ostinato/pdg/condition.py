@@ -16,7 +16,6 @@ from ostinato.pdg.index import (
     Substitution,
     evaluate,
     expr,
-    substitute,
     symbols,
 )
 
@@ -133,9 +132,9 @@ def substitute_cond(cond: Cond, by: Substitution) -> Cond:
     """Replace dimensions or extents in a condition."""
     match cond:
         case Compare(of, "ge"):
-            return at_least(substitute(of, by), 0)
+            return at_least(of.at(by), 0)
         case Compare(of, _):
-            return equal(substitute(of, by), 0)
+            return equal(of.at(by), 0)
         case Every(of_):
             return every(*(substitute_cond(c, by) for c in of_))
         case Some(of_):

@@ -158,11 +158,38 @@ class Expr(_Asked):
     @property
     def dims(self) -> frozenset[Dim]:
         """The dimensions that it mentions."""
-        return dims_of(self)
+        try:
+            return self.known_dims
+        except AttributeError:
+            found = _dims(self)
+            object.__setattr__(self, "known_dims", found)
+            return found
 
     def at(self, by: Substitution) -> Expr:
         """Where dimensions or extents are replaced by expressions, all at once."""
-        return substitute(self, by)
+        table = cast("Mapping[Dim | Extent, Expr]", by)
+        for atom, _ in self.terms:
+            if not isinstance(atom, (Dim, Extent)) or atom in table:
+                break
+        else:
+            return self
+        total = expr(self.const)
+        for atom, k in self.terms:
+            match atom:
+                case Dim() | Extent():
+                    part = table.get(atom) or expr(atom)
+                case FloorDiv(of, by_):
+                    part = floordiv(of.at(table), by_)
+                case Mod(of, by_):
+                    part = mod(of.at(table), by_)
+                case Extremum(kind, of_):
+                    part = _extremum(kind, tuple(x.at(table) for x in of_))
+                case Product(of_):
+                    part = product(x.at(table) for x in of_)
+                case other:
+                    assert_never(other)
+            total = total + (part if k == 1 else part * k)
+        return total
 
     def __add__(self, other: ExprLike) -> Expr:
         right = other if isinstance(other, Expr) else expr(other)
@@ -384,17 +411,6 @@ def _mentioned(atom: Atom) -> frozenset[Dim | Extent]:
     return frozenset[Dim | Extent]().union(*map(symbols, parts_of(atom)))
 
 
-def dims_of(value: ExprLike) -> frozenset[Dim]:
-    """The dimensions that the expression mentions."""
-    e = value if isinstance(value, Expr) else expr(value)
-    try:
-        return e.known_dims
-    except AttributeError:
-        found = _dims(e)
-        object.__setattr__(e, "known_dims", found)
-        return found
-
-
 def _dims(e: Expr) -> frozenset[Dim]:
     out: set[Dim] = set()
     for atom, _ in e.terms:
@@ -405,36 +421,15 @@ def _dims(e: Expr) -> frozenset[Dim]:
     return frozenset(out)
 
 
-Substitution = Mapping[Dim, Expr] | Mapping[Dim | Extent, Expr]
+def dims_of(value: ExprLike) -> frozenset[Dim]:
+    return expr(value).dims
 
 
 def substitute(value: ExprLike, by: Substitution) -> Expr:
-    """Replace dimensions or extents by expressions, all at once."""
-    e = expr(value)
-    table = cast("Mapping[Dim | Extent, Expr]", by)
-    for atom, _ in e.terms:
-        if not isinstance(atom, (Dim, Extent)) or atom in table:
-            break
-    else:
-        return e
-    total = expr(e.const)
-    for atom, k in e.terms:
-        match atom:
-            case Dim() | Extent():
-                part = table.get(atom) or expr(atom)
-            case FloorDiv(of, by_):
-                part = floordiv(substitute(of, table), by_)
-            case Mod(of, by_):
-                part = mod(substitute(of, table), by_)
-            case Extremum(kind, of_):
-                part = _extremum(kind, tuple(substitute(x, table) for x in of_))
-            case Product(of_):
-                part = product(substitute(x, table) for x in of_)
-            case other:
-                assert_never(other)
-        total = total + (part if k == 1 else part * k)
-    return total
+    return expr(value).at(by)
 
+
+Substitution = Mapping[Dim, Expr] | Mapping[Dim | Extent, Expr]
 
 Point = Mapping[Dim | Extent, int]
 
@@ -480,11 +475,11 @@ class Slice:
     @property
     def dims(self) -> frozenset[Dim]:
         """The dimensions that it mentions."""
-        return dims_of(self.lo) | dims_of(self.hi)
+        return self.lo.dims | self.hi.dims
 
     def at(self, by: Substitution) -> Slice:
         """Where dimensions or extents are replaced by expressions, all at once."""
-        return Slice(substitute(self.lo, by), substitute(self.hi, by), self.step)
+        return Slice(self.lo.at(by), self.hi.at(by), self.step)
 
     @property
     def size(self) -> Expr:

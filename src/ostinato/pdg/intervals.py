@@ -22,7 +22,6 @@ from ostinato.pdg.index import (
     FloorDiv,
     Mod,
     Product,
-    dims_of,
     expr,
     parts_of,
 )
@@ -160,7 +159,7 @@ def is_quasi_affine(value: ExprLike) -> bool:
     """Whether no dimension is multiplied: products of extents alone are numbers of the run."""
     for atom, k in expr(value).terms:
         if isinstance(atom, Product):
-            if dims_of(Expr(((atom, k),), 0)):
+            if Expr(((atom, k),), 0).dims:
                 return False
         elif not all(map(is_quasi_affine, parts_of(atom))):
             return False

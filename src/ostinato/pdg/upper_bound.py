@@ -14,7 +14,6 @@ from ostinato.pdg.index import (
     FloorDiv,
     Mod,
     Product,
-    dims_of,
     expr,
     floordiv,
     maximum,
@@ -85,8 +84,8 @@ def _options(e: Expr) -> tuple[str, tuple[Expr, ...]] | None:
     for atom, k in e.terms:
         if isinstance(atom, Extremum):
             rest = e - Expr(((atom, k),), 0)
-            inside = frozenset[Dim]().union(*map(dims_of, atom.of))
-            if dims_of(rest) & inside:
+            inside = frozenset[Dim]().union(*(each.dims for each in atom.of))
+            if rest.dims & inside:
                 flipped = {"min": "max", "max": "min"}[atom.kind]
                 return (atom.kind if k > 0 else flipped, tuple(rest + x * k for x in atom.of))
     return None

@@ -31,7 +31,7 @@ from ostinato.machine.cost_model import FREE, CostModel
 from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import Cond, cond_symbols, holds
 from ostinato.pdg.functions import FLOATS
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate
 
 SAMPLES = 16  # steps between the first and the last of a loop that are looked at
 
@@ -278,10 +278,10 @@ class _Row:
     def load(self, load: Load) -> None:
         """Add a read: of neighbours, of strided elements, or of one element for the whole loop."""
         indices = (*load.dims, *load.axes)
-        named = frozenset[Dim]().union(*map(dims_of, indices))
+        named = frozenset[Dim]().union(*(each.dims for each in indices))
         picked = {p.axis.index for p in load.picks if self.varies(p.at)}
         again = max(1, positions([a for a in self.outer if a.index not in named], self.point))
-        along = [e for e in indices if self.inner is not None and self.inner in dims_of(e)]
+        along = [e for e in indices if self.inner is not None and self.inner in e.dims]
         elements, strided = self.length, float(bool(named & {p.axis.index for p in load.picks}))
         if named & picked:
             strided = self.length
@@ -298,8 +298,8 @@ class _Row:
         """Whether a value is another one at every element of the loop."""
         match value:
             case Position(of):
-                return self.inner in dims_of(of)
-            case Load(_, dims, axes) if any(self.inner in dims_of(e) for e in (*dims, *axes)):
+                return self.inner in of.dims
+            case Load(_, dims, axes) if any(self.inner in e.dims for e in (*dims, *axes)):
                 return True
             case Draw():
                 return True
@@ -324,7 +324,7 @@ def size_at(axis: Axis | None, point: Point) -> float:
     if axis is None:
         return 1.0
     inside: dict[Dim | Extent, int] = dict(point)
-    for d in dims_of(axis.size) - point.keys():
+    for d in axis.size.dims - point.keys():
         inside[d] = evaluate(axis.pad, point) // 2
     return float(max(0, evaluate(axis.size, inside)))
 

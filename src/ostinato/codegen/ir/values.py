@@ -20,7 +20,7 @@ from ostinato.codegen.ir.system import (
     children,
 )
 from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
-from ostinato.pdg.index import Dim, Expr, Extent, substitute, symbols
+from ostinato.pdg.index import Dim, Expr, Extent, symbols
 
 
 def _unchanged(load: Load) -> Value:
@@ -35,7 +35,7 @@ class Rewrite:
     load: Callable[[Load], Value] = _unchanged
 
     def expr(self, e: Expr) -> Expr:
-        return substitute(e, self.by) if self.by else e
+        return e.at(self.by) if self.by else e
 
     def cond(self, cond: Cond) -> Cond:
         return substitute_cond(cond, self.by) if self.by else cond

@@ -29,7 +29,7 @@ from ostinato.pdg.condition import (
     substitute_cond,
 )
 from ostinato.pdg.extra_dims import twin
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, floordiv, mod
+from ostinato.pdg.index import Dim, Expr, Extent, expr, floordiv, mod
 from ostinato.pdg.scc import components
 
 MOST = 3  # alternatives that are worth a test
@@ -180,7 +180,7 @@ def _seen(s: Statement, reader: Statement, load: Load, cond: Cond, spans: Spans)
     asked, fixed = list(conjuncts(cond)), list[Cond]()
     for dim, e in zip(s.result_dims, load.dims, strict=True):
         index = (e - e.const).as_dim()
-        if not dims_of(e):
+        if not e.dims:
             fixed.append(equal(dim, e))
         elif index is not None and index not in inner and index in (*reader.dims, *axes):
             inner[index] = expr(dim) - e.const
@@ -224,8 +224,8 @@ def _without(conds: Sequence[Cond], s: Statement) -> Cond:
     for index in sorted(others, key=lambda d: d.serial):
         bounds = [c for c in conds if isinstance(c, Compare) and c.kind == "ge"]
         slopes = [(c.of, dict(c.of.terms).get(index)) for c in bounds]
-        low = [e for e, k in slopes if k == 1 and index not in dims_of(e - expr(index))]
-        high = [e for e, k in slopes if k == -1 and index not in dims_of(e + expr(index))]
+        low = [e for e, k in slopes if k == 1 and index not in (e - expr(index)).dims]
+        high = [e for e, k in slopes if k == -1 and index not in (e + expr(index)).dims]
         met = [at_least(a + b, 0) for a in low for b in high]
         conds = [*(c for c in conds if index not in cond_symbols(c)), *met]
     return every(*conds)
@@ -238,8 +238,8 @@ def _within(axis: Axis) -> Iterator[Cond]:
 
 def _is_nearly_all(cond: Cond) -> bool:
     """Whether a condition leaves out a few steps at an end only."""
-    if not isinstance(cond, Compare) or cond.kind != "ge" or len(dims_of(cond.of)) != 1:
+    if not isinstance(cond, Compare) or cond.kind != "ge" or len(cond.of.dims) != 1:
         return False
-    (dim,) = dims_of(cond.of)
+    (dim,) = cond.of.dims
     low, high = cond.of - expr(dim), cond.of + expr(dim) - expr(dim.extent)
     return low.is_const or high.is_const

@@ -30,7 +30,7 @@ from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.scheduling.legality import Moment, schedule_map
 from ostinato.pdg.condition import Cond, cond_symbols, equal, every, substitute_cond
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
+from ostinato.pdg.index import Dim, Expr, expr
 
 if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation
@@ -293,7 +293,7 @@ class _Coalescing:
 
     def question(self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment]) -> Hashable:
         """Everything that the answer depends on."""
-        used = {x for e in d.load.dims for x in dims_of(e)} | cond_symbols(d.cond)
+        used = {x for e in d.load.dims for x in e.dims} | cond_symbols(d.cond)
         return (
             d.consumer.dims,
             d.producer.dims,
@@ -329,7 +329,7 @@ class _Coalescing:
         other = dict(zip(dims, isl.anonymous(len(dims), "other"), strict=True))
         renamed: dict[Dim, Expr] = {x: expr(y) for x, y in other.items()}
         same = [equal(slot.dim, renamed[slot.dim]) for slot in w.kept]
-        sizes = {other[x]: substitute(d.spans[x].hi, renamed) for x in dims}
+        sizes = {other[x]: d.spans[x].hi.at(renamed) for x in dims}
         others = tuple(other.values())
         cond = every(*same, substitute_cond(w.cond, renamed), isl.box_cond(others, sizes))
         return isl.pairs(d.producer.dims, others, cond)

@@ -23,7 +23,7 @@ from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.legality import Moment, moments, schedule_map, shared_loops
 from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import Compare, Cond, at_least, equal, every, some
-from ostinato.pdg.index import Dim, Expr, Extremum, expr, minimum, mod, substitute
+from ostinato.pdg.index import Dim, Expr, Extremum, expr, minimum, mod
 
 if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation
@@ -210,7 +210,7 @@ def same_slot(dep: Dep, s: Storage) -> Relation:
         if slot.kind == "circular":
             conds.append(equal(mod(gap, slot.extent.as_int()), 0))
         moved += [at_least(gap, 1), at_least(-gap, 1)]
-    sizes = {other[d]: substitute(dep.spans[d].hi, renamed) for d in dims}
+    sizes = {other[d]: dep.spans[d].hi.at(renamed) for d in dims}
     others = tuple(other.values())
     return isl.pairs(dims, others, every(*conds, some(*moved), isl.box_cond(others, sizes)))
 
@@ -312,7 +312,7 @@ def _ends(d: Dep, loop: Loop) -> tuple[Expr, ...]:
     if not isinstance(atom, Extremum) or hi != expr(minimum(*atom.of)):
         return (hi,)
     at = dict(zip(d.producer.main.result_dims, d.load.dims, strict=True))
-    return tuple(substitute(e, at) for e in atom.of)
+    return tuple(e.at(at) for e in atom.of)
 
 
 def _index(d: Dep, dim: Dim) -> Expr:

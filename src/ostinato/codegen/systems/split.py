@@ -13,7 +13,7 @@ from ostinato.codegen.ir.values import Rewrite, in_turn, with_children
 from ostinato.codegen.systems.axes import JUMPING
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, compared, cond_symbols, every, negation, substitute_cond
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import is_quasi_affine
 
 
@@ -83,7 +83,7 @@ def _is_never(cond: Cond, sizes: Mapping[Dim, Expr]) -> bool:
     dims, own = {d for d in cond_symbols(cond) if isinstance(d, Dim)}, dict[Dim, Expr]()
     while more := dims - own.keys():
         own |= {d: sizes.get(d, expr(d.extent)) for d in more}
-        dims |= {inner for d in more for inner in dims_of(own[d])}
+        dims |= {inner for d in more for inner in own[d].dims}
     ordered = tuple(sorted(dims, key=lambda d: d.serial))
     is_affine = all(map(is_quasi_affine, (*compared(cond), *own.values())))
     return is_affine and isl.domain_set(ordered, own, cond).assume({}).is_empty()
@@ -136,7 +136,7 @@ def _chosen(load: Load, s: Statement, cases: Mapping[str, tuple[Statement, ...]]
     at = dict(zip(s.result_dims, load.dims, strict=True))
     tested = {d for cond, _ in s.clauses for d in cond_symbols(cond)}
     picked = {pick.axis.index for pick in load.picks}
-    if any(dims_of(e) & picked for d, e in at.items() if d in tested):
+    if any(e.dims & picked for d, e in at.items() if d in tested):
         return load  # only the run knows the case: it reads the whole
     loads = [replace(load, tensor=case.name) for case in cases[s.name]]
     value: Value = loads[-1]

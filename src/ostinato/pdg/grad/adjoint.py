@@ -32,7 +32,7 @@ from ostinato.pdg.grad.gathers import clamped, collect_steps, collected, taken
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint, read_back, sum_missing
 from ostinato.pdg.grad.recurrences import linear_back, scan_back
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import (
     Affine,
@@ -271,8 +271,8 @@ def _swept(node: Node, axis: int, at: Expr, missing: Dims) -> Dim | None:
     for atom, k in at.terms:
         if isinstance(atom, Dim) and atom in missing and k == 1:
             first = expr(atom) - at
-            fixed = not (dims_of(first) | dims_of(size)) & missing
-            steady = not any(atom in dims_of(s) for s in node.shape)
+            fixed = not (first.dims | size.dims) & missing
+            steady = not any(atom in s.dims for s in node.shape)
             inside = is_never_negative(first) and is_never_negative(
                 expr(atom.extent) - first - size
             )

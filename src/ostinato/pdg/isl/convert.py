@@ -29,7 +29,6 @@ from ostinato.pdg.index import (
     FloorDiv,
     Mod,
     Product,
-    dims_of,
     expr,
     floordiv,
     parts_of,
@@ -77,7 +76,7 @@ _products: dict[str, Product] = {}
 
 def _name_of(size: Product) -> str:
     """A product of extents is a number of its own to isl, under this name."""
-    varies = dims_of(Expr(((size, 1),), 0))
+    varies = Expr(((size, 1),), 0).dims
     assert not varies, f"{size} is a product: legal in a size, not in an index"
     _products[str(size)] = size
     return str(size)

@@ -17,7 +17,6 @@ from ostinato.pdg.index import (
     Product,
     Slice,
     expr,
-    substitute,
     symbols,
 )
 from ostinato.pdg.node import Broadcast, Const, Map, Node, Part, Read, Reshape
@@ -125,7 +124,7 @@ def composed(pairs: Sequence[tuple[Dim, Index]], x: Node, at: At) -> dict[Dim, I
 
 def moved(e: Expr, at: At) -> Expr:
     """An index expression at another point; a dimension that is a slice stays."""
-    return substitute(e, _points(at))
+    return e.at(_points(at))
 
 
 def _points(at: At) -> dict[Dim, Expr]:

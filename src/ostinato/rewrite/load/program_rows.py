@@ -12,7 +12,7 @@ from ostinato.pdg.build import const
 from ostinato.pdg.condition import Cond, cond_symbols
 from ostinato.pdg.constant import as_real
 from ostinato.pdg.functions import NUMBERS
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -297,7 +297,7 @@ def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     fixed |= loaded.partial[equation.rec] | loaded.loops
     fixed = fixed.union(*(loaded.partial[right] for _, right in equation.cases))
     for size in equation.rec.shape:
-        fixed |= dims_of(size)
+        fixed |= size.dims
     for cond, _ in equation.cases:
         fixed |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
     free = [d for d in equation.rec.domain if d not in fixed]
@@ -398,7 +398,7 @@ def _at_single_points(roots: tuple[Node, ...]) -> dict[Node, frozenset[Dim]]:
                 d
                 for d in inside | {d for d, _ in node.op.at}
                 if not isinstance(at := dict(node.op.at).get(d, expr(d)), Slice)
-                and dims_of(at) <= inside
+                and at.dims <= inside
             )
         for arg in node.args:
             out[arg] = out[arg] & inside if arg in out else inside

@@ -15,18 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg.index import (
-    Atom,
-    Dim,
-    Expr,
-    Extent,
-    Extremum,
-    FloorDiv,
-    Mod,
-    dims_of,
-    evaluate,
-    symbols,
-)
+from ostinato.pdg.index import Atom, Dim, Expr, Extent, Extremum, FloorDiv, Mod, evaluate, symbols
 from ostinato.runtime.machine_code.ports import Field, InMemory
 
 Array = npt.NDArray[Any]
@@ -202,13 +191,13 @@ def longest(
 ) -> tuple[int, ...]:
     """The longest of each size over the points of a run; ``bounds`` are never below the sizes."""
     return tuple(
-        _greatest(size, bound, extents) if dims_of(size) else bound
+        _greatest(size, bound, extents) if size.dims else bound
         for size, bound in zip(shape, bounds, strict=True)
     )
 
 
 def _greatest(size: Expr, bound: int, extents: Mapping[str, int]) -> int:
-    dims = sorted(dims_of(size), key=str)
+    dims = sorted(size.dims, key=str)
     known: dict[Dim | Extent, int] = {Extent(name): n for name, n in extents.items()}
     counts = [evaluate(d.extent, known) for d in dims]
     for corner in product(*({0, n - 1} for n in counts)):
