@@ -421,14 +421,6 @@ def _dims(e: Expr) -> frozenset[Dim]:
     return frozenset(out)
 
 
-def dims_of(value: ExprLike) -> frozenset[Dim]:
-    return expr(value).dims
-
-
-def substitute(value: ExprLike, by: Substitution) -> Expr:
-    return expr(value).at(by)
-
-
 Substitution = Mapping[Dim, Expr] | Mapping[Dim | Extent, Expr]
 
 Point = Mapping[Dim | Extent, int]
