@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from ostinato.pdg.index import (
@@ -15,9 +14,8 @@ from ostinato.pdg.index import (
     Mod,
     Product,
     expr,
+    extremum,
     floordiv,
-    maximum,
-    minimum,
     product,
 )
 
@@ -36,7 +34,7 @@ def _extreme(e: Expr, upper: bool) -> Expr:
         return _extreme(paired, upper)
     options = _options(e)
     if options is not None:
-        return _of(options[0], [_extreme(x, upper) for x in options[1]])
+        return extremum(options[0], [_extreme(x, upper) for x in options[1]])
     total = expr(e.const)
     for atom, k in e.terms:
         high = upper == (k > 0)
@@ -50,17 +48,13 @@ def _extreme(e: Expr, upper: bool) -> Expr:
             case Mod(of, by):
                 part = expr(by - 1) if high else expr(0)
             case Extremum(kind, of_):
-                part = _of(kind, [_extreme(x, high) for x in of_])
+                part = extremum(kind, [_extreme(x, high) for x in of_])
             case Product(of_):  # sizes are never negative
                 part = product(_extreme(x, high) for x in of_)
             case other:
                 assert_never(other)
         total = total + part * k
     return total
-
-
-def _of(kind: str, values: Sequence[Expr]) -> Expr:
-    return minimum(*values) if kind == "min" else maximum(*values)
 
 
 def _paired(e: Expr) -> Expr | None:
