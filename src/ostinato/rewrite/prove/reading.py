@@ -25,7 +25,7 @@ from ostinato.rewrite.relations.meanings import (
 from ostinato.rewrite.relations.relation import Kind
 from ostinato.rewrite.relations.row import Row, row, rows
 from ostinato.rewrite.relations.sexpr import Tree, replaced, show, words
-from ostinato.rewrite.terms.signature import SIGNATURE
+from ostinato.rewrite.terms.signature import ARITHMETIC, SIGNATURE
 
 MOST_AXES = 3
 PROGRESSIONS = ("ramp", "ramp_of_all", "decay")  # what rises, or falls, with the lag
@@ -50,7 +50,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "lin": ("flag",),
 }
 _BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "along2", "bcast", "lin"))
-_ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "<<", ">>", "not-i64", "rank", "hlen"))
+_ARITHMETIC = frozenset((*ARITHMETIC, "not-i64", "rank", "hlen"))
 _FACTS_OF_DIMS = frozenset(saying(Depends))
 # What the columns of relations say that variables are.
 _USES: dict[Kind, str] = {

@@ -28,7 +28,8 @@ Index expressions, slices, conditions and permutations are ids of a table kept o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -65,7 +66,15 @@ SIGNATURE: dict[str, str] = {
 }
 
 Sort = Literal["term", "number", "text", "shape", "size", "real number"]
-ARITHMETIC = ("+", "-", "*", "&", "|", "<<", ">>")
+ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
 COMPARISONS: dict[str, str] = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", "set": "assign"}
 _LETTERS = {
     "S": "text", "N": "number", "D": "dimension", "A": "index", "H": "shape", "T": "term",
