@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from ostinato.language.array.reduction import Axes
 from ostinato.language.definition import Definition
 from ostinato.language.dims import Condition, IndexExpression, lift
 from ostinato.language.protocols import Unassigned
+from ostinato.language.ragged.mask import WHOLE, Mask
 from ostinato.language.shown import is_a, shown
 from ostinato.pdg import build
 from ostinato.pdg.constant import Scalar
@@ -27,9 +28,6 @@ from ostinato.pdg.naming import called
 from ostinato.pdg.node import Dtype, Input, Node, Rec
 from ostinato.pdg.plaintext import require_name
 from ostinato.provenance.place import place
-
-if TYPE_CHECKING:
-    from ostinato.language.ragged.mask import Mask
 
 Size = int | IndexExpression
 ShapeLike = Size | Sequence[Size]
@@ -88,7 +86,7 @@ class Tensor(Unassigned):
         node: Node,
         sources: frozenset[Definition],
         over: tuple[Dim, ...] | None = None,
-        mask: Mask | None = None,
+        mask: Mask = WHOLE,
     ) -> None:
         self.node = node
         self.sources = sources
@@ -412,7 +410,7 @@ def merged(*values: object) -> frozenset[Definition]:
 
     Errors: ShapeError for a ragged operand.
     """
-    if any(isinstance(value, Tensor) and value.mask is not None for value in values):
+    if any(isinstance(value, Tensor) and value.mask.parts for value in values):
         from ostinato.language.ragged.dispatch import refuse
 
         refuse(values)
@@ -421,7 +419,7 @@ def merged(*values: object) -> frozenset[Definition]:
 
 def apply(fn: Callable[..., Node], *arguments: object) -> Tensor:
     """Return a node-level function of operands; arguments that are no operands pass unchanged."""
-    if any(isinstance(a, Tensor) and a.mask is not None for a in arguments):
+    if any(isinstance(a, Tensor) and a.mask.parts for a in arguments):
         from ostinato.language.ragged import dispatch
 
         return dispatch.ragged(fn, arguments)
@@ -436,7 +434,7 @@ def apply(fn: Callable[..., Node], *arguments: object) -> Tensor:
 
 def elementwise(fn: str, *operands: object) -> Tensor:
     """Return an elementwise function of operands."""
-    if any(isinstance(x, Tensor) and x.mask is not None for x in operands):
+    if any(isinstance(x, Tensor) and x.mask.parts for x in operands):
         from ostinato.language.ragged import operators
 
         return operators.elementwise(fn, *operands)
