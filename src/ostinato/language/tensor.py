@@ -11,9 +11,15 @@ import numpy.typing as npt
 
 from ostinato.language.array import along, bits, dtypes, matrix, movement, reduction
 from ostinato.language.array import elementwise as element
-from ostinato.language.array.dtypes import DtypeName, Operand, check_dtype, convert, literal
+from ostinato.language.array.dtypes import (
+    DtypeName,
+    Operand,
+    check_dtype,
+    convert,
+    literal,
+    numbers,
+)
 from ostinato.language.array.indexing import by_dimension
-from ostinato.language.array.literals import numbers
 from ostinato.language.array.reduction import Axes
 from ostinato.language.definition import Definition
 from ostinato.language.dims import Condition, IndexExpression, lift
