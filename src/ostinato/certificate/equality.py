@@ -24,7 +24,6 @@ from ostinato.certificate.egraph_rows import (
 )
 from ostinato.certificate.index_facts import Numbers
 from ostinato.certificate.rule_proofs import Unproved, check_texts
-from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Expr, product
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.separate import loops_of, separate_dims
@@ -100,7 +99,7 @@ def _check_batched(source: Pdg, batched: Mapping[str, tuple[Dim, ...]]) -> None:
         if equation is None:
             raise Unequal(f"`{name}` has axes, but no equations in the source")
         fixed = {d for size in equation.rec.shape for d in size.dims}
-        fixed |= {s for cond, _ in equation.cases for s in cond_symbols(cond) if isinstance(s, Dim)}
+        fixed |= {d for cond, _ in equation.cases for d in cond.dims}
         wrong = [d for d in axes if d not in equation.rec.domain or d in fixed]
         if wrong or len(set(axes)) < len(axes) or not axes:
             names = ", ".join(f"`{d}`" for d in wrong or axes)

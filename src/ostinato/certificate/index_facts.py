@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some, cond_symbols
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
@@ -52,15 +52,7 @@ class Numbers:
 
 def mentioned(attribute: Attribute) -> frozenset[Dim]:
     """The dimensions that the value of an attribute varies with."""
-    match attribute:
-        case Expr():
-            return attribute.dims
-        case Slice(lo, hi):
-            return lo.dims | hi.dims
-        case Compare() | Every() | Some() | Negation():
-            return frozenset(s for s in cond_symbols(attribute) if isinstance(s, Dim))
-        case _:
-            return frozenset()
+    return frozenset() if isinstance(attribute, tuple) else attribute.dims
 
 
 Ranges = Mapping[str, Callable[["Numbers"], list[Row]]]

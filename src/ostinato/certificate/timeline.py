@@ -43,7 +43,7 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
-from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr
 from ostinato.runtime.machine_code.arena_layout import Passage as Moved
 
@@ -218,7 +218,7 @@ def _read(statement: Statement, load: Load, cond: Cond) -> Read:
     axes = (*statement.axes, *(pick.axis for pick in load.picks))
     sizes = {axis.index: axis.size for axis in axes}
     open_ = {d for e in (*load.dims, *load.axes) for d in e.dims}
-    open_ |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+    open_ |= cond.dims
     ranges: dict[Dim, Expr] = {}
     while open_:
         found = {d: sizes[d] for d in sizes if d in open_ and d not in ranges}

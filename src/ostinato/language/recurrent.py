@@ -13,7 +13,7 @@ from ostinato.language.record import Record, matched
 from ostinato.language.shown import is_a, shown
 from ostinato.language.tensor import ShapeLike, Tensor, as_operand, as_shape, is_like, merged
 from ostinato.pdg import build
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, equal, every
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.errors import DtypeError, EquationError, ShapeError
 from ostinato.pdg.functions import HALVES, computed_in, has_derivative
 from ostinato.pdg.index import Dim, Expr, expr
@@ -75,7 +75,7 @@ class Recurrent(Tensor):
         return items
 
     def _check_condition(self, cond: Cond, where: str) -> None:
-        mentioned = {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+        mentioned = set(cond.dims)
         self._check_dims(mentioned, "the left side mentions", "", where)
 
     def _refuse_unreachable(self, cond: Cond, where: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
-from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import DtypeError, ShapeError, guess
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, POSITIONS, has_derivative
@@ -432,7 +432,7 @@ def case(cond: Cond, a: Node, b: Node, where: str = "") -> Node:
         left, right = f"{show_shape(a.shape)} {a.dtype}", f"{show_shape(b.shape)} {b.dtype}"
         fact = f"one case gives {left}, another {right}"
         raise ShapeError(fact, "All cases must have one shape and dtype.", where)
-    mentioned = {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+    mentioned = cond.dims
     domain = order(set(a.domain) | set(b.domain) | mentioned)
     return intern((Case(cond), (a, b), domain, a.shape, a.dtype), Origin(where))
 

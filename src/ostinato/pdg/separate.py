@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import combinations
 
-from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.index import Dim, Slice, expr
 from ostinato.pdg.node import MOVES, Case, Linear, Map, Matmul, Node, Part, Pdg, Read, Scan
 
@@ -31,7 +30,7 @@ def separate_dims(pdg: Pdg) -> tuple[Dim, ...]:
         found -= _joined(node, summed)
         conds += [node.op.cond] if isinstance(node.op, Case) else []
     for cond in conds:
-        found -= cond_symbols(cond)
+        found -= cond.symbols
     return tuple(d for d in pdg.dims() if d in found)
 
 

@@ -29,7 +29,7 @@ from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.cost_model import FREE, CostModel
 from ostinato.pdg.bounds import conjuncts
-from ostinato.pdg.condition import Cond, cond_symbols, holds
+from ostinato.pdg.condition import Cond, holds
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate
 
@@ -56,7 +56,7 @@ class Needed:
         return math.prod(self._true(cond, point) for cond in conjuncts(guard))
 
     def _true(self, cond: Cond, point: Mapping[Dim | Extent, int]) -> float:
-        asked = cond_symbols(cond)
+        asked = cond.symbols
         if asked - point.keys():
             return 1.0  # it depends on data, or on what a leaf itself runs over
         dim = next((d for d in self.spans if d in asked), None)
@@ -314,7 +314,7 @@ def _is_next(at: Expr, index: Dim | None) -> bool:
 def clause_at(conds: Sequence[Cond], point: Point) -> int | None:
     """The first clause whose condition holds at the point; an unknown condition counts as true."""
     for number, cond in enumerate(conds):
-        if cond_symbols(cond) - point.keys() or holds(cond, point):
+        if cond.symbols - point.keys() or holds(cond, point):
             return number
     return None
 

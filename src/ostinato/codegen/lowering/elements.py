@@ -28,7 +28,7 @@ from ostinato.codegen.lowering.axis_indices import (
 )
 from ostinato.codegen.lowering.integer_nodes import clamped, literal
 from ostinato.codegen.lowering.stored import Places, Point, known_fold
-from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, substitute_cond
+from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.index import Dim, Expr, Extent, Slice, expr, product
 from ostinato.pdg.index_functions import applied
@@ -126,7 +126,7 @@ class Picks(Places):
             case Draw():
                 own = frozenset(d for e in (*value.point, value.element) for d in e.dims)
             case Choice(cond):
-                own = cond_symbols(cond)
+                own = cond.symbols
             case unknown:
                 assert_never(unknown)
         return not own.isdisjoint(self.picked_indices) or any(map(self.is_loose, children(value)))
@@ -228,7 +228,7 @@ class Elements(Picks):
                 return Call(fn, args, node.dtype)
             case Case(cond):
                 a, b = (self.value(x, point, digits) for x in node.args)
-                return Choice(substitute_cond(cond, point), a, b, node.dtype)
+                return Choice(cond.at(point), a, b, node.dtype)
             case Gather():
                 return self.gathered(node, point, digits)
             case _:

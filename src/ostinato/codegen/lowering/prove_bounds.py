@@ -30,7 +30,7 @@ from ostinato.codegen.ir.system import (
 )
 from ostinato.codegen.ir.values import Rewrite, in_turn, value_symbols, with_children
 from ostinato.pdg import isl
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, compared, cond_symbols, every, negation
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, compared, every, negation
 from ostinato.pdg.index import Dim, Expr, Extent, Product, expr, maximum
 from ostinato.pdg.intervals import LARGEST, is_quasi_affine
 from ostinato.pdg.isl import LowerBounds
@@ -124,7 +124,7 @@ class _Prover:
         if not is_quasi_affine(e) or not is_quasi_affine(size):
             return below(e, size, sizes)
         mentioned = e.dims | size.dims
-        mentioned |= {s for s in cond_symbols(context) if isinstance(s, Dim)}
+        mentioned |= context.dims
         dims = _closed(mentioned, sizes)
         key = (e, size, context, tuple((d, sizes.get(d)) for d in dims))
         if key not in self.known:

@@ -29,7 +29,7 @@ from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.scheduling.legality import Moment, schedule_map
-from ostinato.pdg.condition import Cond, cond_symbols, equal, every, substitute_cond
+from ostinato.pdg.condition import Cond, equal, every
 from ostinato.pdg.index import Dim, Expr, expr
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class _Coalescing:
 
     def question(self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment]) -> Hashable:
         """Everything that the answer depends on."""
-        used = {x for e in d.load.dims for x in e.dims} | cond_symbols(d.cond)
+        used = {x for e in d.load.dims for x in e.dims} | d.cond.symbols
         return (
             d.consumer.dims,
             d.producer.dims,
@@ -331,7 +331,7 @@ class _Coalescing:
         same = [equal(slot.dim, renamed[slot.dim]) for slot in w.kept]
         sizes = {other[x]: d.spans[x].hi.at(renamed) for x in dims}
         others = tuple(other.values())
-        cond = every(*same, substitute_cond(w.cond, renamed), isl.box_cond(others, sizes))
+        cond = every(*same, w.cond.at(renamed), isl.box_cond(others, sizes))
         return isl.pairs(d.producer.dims, others, cond)
 
 

@@ -32,7 +32,6 @@ from dataclasses import replace
 from ostinato.codegen.ir.tree import Site
 from ostinato.codegen.memory.storage import MOST_SLOTS, Slot, overwrites_own_element, runs_with_axis
 from ostinato.codegen.scheduling.leaves import reads_same_element
-from ostinato.pdg.condition import cond_symbols
 
 
 @dataclass(frozen=True)
@@ -288,7 +287,7 @@ class _Tightener:
         if any(each.dim == loop.dim for each in shared_loops(d, self.proofs.when)):
             return False
         own = loop.dim in d.consumer.dims and _index(d, loop.dim) == expr(loop.dim)
-        return own and loop.dim not in cond_symbols(d.cond)
+        return own and loop.dim not in d.cond.symbols
 
 
 def _reach(d: Dep, loop: Loop) -> int | None:

@@ -16,7 +16,7 @@ from ostinato.codegen.ir.extents import Spans, stored_points
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Loop
 from ostinato.codegen.ir.values import guarded_loads
-from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.condition import Cond
 from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Mod, expr
 from ostinato.pdg.intervals import is_quasi_affine
 
@@ -205,7 +205,7 @@ def _existential(dep: Dep) -> list[tuple[Dim, Expr]]:
     sizes = {a.index: a.size for a in axes}
     found = {d for e in dep.load.dims for d in e.dims}
     found |= may_be_empty(dep.reader, Box({d: dep.spans[d] for d in dep.consumer.dims}, axes))
-    found |= {s for s in cond_symbols(dep.cond) if isinstance(s, Dim)}
+    found |= dep.cond.dims
     open_ = [d for d in found if d in sizes]
     seen = set(open_)
     while open_:

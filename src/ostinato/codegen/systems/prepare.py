@@ -25,7 +25,7 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import is_tiny
 from ostinato.pdg.build import ONE
-from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, cond_symbols, every
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, every
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.pdg.scc import closed
@@ -56,9 +56,7 @@ def along_axis(s: Statement) -> Statement:
 def choose(statement: Statement) -> Statement:
     """Turn clauses into one choice where a condition mentions an axis or a fold has several."""
     axes = {a.index for a in statement.axes}
-    inside = statement.kind == "fold" or any(
-        cond_symbols(cond) & axes for cond, _ in statement.clauses
-    )
+    inside = statement.kind == "fold" or any(cond.symbols & axes for cond, _ in statement.clauses)
     if not inside:
         return statement
     return replace(statement, clauses=((ALWAYS, _choice(statement.clauses)),))

@@ -31,7 +31,7 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.tree import Tree, sites
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.prepare import needed
-from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
+from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.scc import components
 
@@ -218,4 +218,4 @@ def _height(value: Value) -> int:
 
 
 def _at(cond: Cond, at: Indices) -> Cond:
-    return substitute_cond(cond, at)
+    return cond.at(at)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from ostinato.pdg import build
-from ostinato.pdg.condition import at_least, every, substitute_cond
+from ostinato.pdg.condition import at_least, every
 from ostinato.pdg.errors import DomainError
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, maximum, minimum
 from ostinato.pdg.naming import called
@@ -89,7 +89,7 @@ def _moved(node: Node, at: Point, args: list[Node]) -> Node:
         case Read(through):
             return _read(node, through, at)
         case Case(cond):
-            return build.case(substitute_cond(cond, at), args[0], args[1], node.where)
+            return build.case(cond.at(at), args[0], args[1], node.where)
         case Scan():
             return _scan(node, node.op, at)
         case Linear(dim):

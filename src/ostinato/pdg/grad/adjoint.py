@@ -24,7 +24,7 @@ from ostinato.pdg.build import (
     reshape,
     transpose,
 )
-from ostinato.pdg.condition import Cond, cond_symbols, every, negation
+from ostinato.pdg.condition import Cond, every, negation
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import FUNCTIONS, has_derivative
 from ostinato.pdg.grad.axis_adjoints import along_back, flip, is_flip, positions, wide
@@ -118,7 +118,7 @@ def pull_back(
 
 def _apart(guard: Cond, swept: Iterable[Dim]) -> Cond:
     """What a guard says without some dimensions: operands may exist only where it holds."""
-    return every(*(c for c in conjuncts(guard) if cond_symbols(c).isdisjoint(swept)))
+    return every(*(c for c in conjuncts(guard) if c.symbols.isdisjoint(swept)))
 
 
 def read_dims(node: Node) -> Dims:

@@ -14,16 +14,7 @@ from dataclasses import dataclass
 
 from ostinato.pdg.bounds import attained, conjuncts, greatest, members, simplified, smallest
 from ostinato.pdg.build import order
-from ostinato.pdg.condition import (
-    NEVER,
-    Compare,
-    Cond,
-    at_least,
-    cond_symbols,
-    equal,
-    every,
-    substitute_cond,
-)
+from ostinato.pdg.condition import NEVER, Compare, Cond, at_least, equal, every
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -95,7 +86,7 @@ def _solve(cond: Cond, unknowns: Dims, points: dict[Dim, Expr]) -> Iterator[Prei
         yield _summed(conds, unknowns, points)
         return
     by = {solution.dim: solution.value}
-    rest = [substitute_cond(c, by) for c in conds if c is not solution.source]
+    rest = [c.at(by) for c in conds if c is not solution.source]
     box = (at_least(solution.value, 0), at_least(expr(solution.dim.extent) - 1, solution.value))
     solved = {d: e.at(by) for d, e in points.items()} | by
     yield from _solve(every(*rest, *box, solution.divides), unknowns - {solution.dim}, solved)
@@ -215,8 +206,8 @@ def _solutions(cond: Compare, unknowns: Dims) -> Iterator[_Solution]:
 def _summed(conds: Sequence[Cond], unknowns: Dims, points: dict[Dim, Expr]) -> Preimage:
     sums: list[Sum] = []
     for dim in order(unknowns):
-        mine = [c for c in conds if dim in cond_symbols(c)]
-        others = [c for c in conds if dim not in cond_symbols(c)]
+        mine = [c for c in conds if dim in c.symbols]
+        others = [c for c in conds if dim not in c.symbols]
         added, implied = _sum_over(dim, mine)
         sums.append(added)
         conds = conjuncts(simplified(every(*others, *implied)))

@@ -12,15 +12,7 @@ from dataclasses import dataclass
 from ostinato.pdg.arithmetic import Algebra
 from ostinato.pdg.bounds import simplified
 from ostinato.pdg.build import ONE, part, read
-from ostinato.pdg.condition import (
-    NEVER,
-    Cond,
-    at_least,
-    cond_symbols,
-    equal,
-    every,
-    substitute_cond,
-)
+from ostinato.pdg.condition import NEVER, Cond, at_least, equal, every
 from ostinato.pdg.element import element
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.extra_dims import twin
@@ -115,7 +107,7 @@ def _collect(
 ) -> Adjoint:
     """Sum the value over a preimage and name the target by its own dimensions."""
     back = {new: expr(dim) for new, dim in twins.items()}
-    guard = simplified(substitute_cond(preimage.guard, back))
+    guard = simplified(preimage.guard.at(back))
     if _is_direct(value, preimage, frozenset(twins)):
         points = [(d, e.at(back)) for d, e in preimage.points]
         sums = [_renamed(s, back) for s in preimage.sums]
@@ -129,7 +121,7 @@ def _collect(
 def _is_direct(value: Node, preimage: Preimage, twins: Dims) -> bool:
     """Whether one simultaneous read does: nothing inside refers to the target's new names."""
     summed = frozenset(s.dim for s in preimage.sums)
-    masked = frozenset(d for s in preimage.sums for d in cond_symbols(s.mask))
+    masked = frozenset(d for s in preimage.sums for d in s.mask.symbols)
     solved = frozenset(d for d, _ in preimage.points)
     used = [e.dims for _, e in preimage.points]
     used += [s.over.dims for s in preimage.sums]

@@ -16,7 +16,6 @@ from ostinato.pdg.condition import (
     Some,
     at_least,
     compared,
-    cond_symbols,
     equal,
     every,
 )
@@ -63,7 +62,7 @@ def frame_for(dims: Dims, extents: tuple[str, ...]) -> Frame:
 
 
 def frame_of(dims: Dims, cond: Cond) -> Frame:
-    mentioned = cond_symbols(cond)
+    mentioned = cond.symbols
     strange = [s.name for s in mentioned if isinstance(s, Dim) and s not in dims]
     assert not strange, (
         f"{cond} mentions {', '.join(strange)}, not in ({', '.join(map(str, dims))})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, substitute_cond
+from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import FUNCTIONS, REPEATED
 from ostinato.pdg.index import (
@@ -155,7 +155,7 @@ def element(index: Index, at: At) -> str:
 def condition(cond: Cond, at: At | None = None) -> str:
     """A condition in signs of mathematics; ``d = …`` and bounds of one dimension solved for it."""
     by = {d: i for d, i in (at or {}).items() if isinstance(i, Expr)}
-    cond = substitute_cond(cond, by) if by else cond
+    cond = cond.at(by) if by else cond
     match cond:
         case Compare():
             return _compared(cond)

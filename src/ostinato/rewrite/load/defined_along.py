@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ostinato.pdg.bounds import conjuncts, is_never_negative, simplified
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, cond_symbols, every, negation, some
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, every, negation, some
 from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, expr, minimum
 from ostinato.pdg.node import Case, Equation, Node, Part, Pdg, Read, Rec, postorder
 
@@ -139,7 +139,7 @@ def _uncovered(pdg: Pdg, name: str) -> Dims:
     conds = [cond for cond, _ in pdg.equations[name].cases]
     if simplified(some(*conds)) == ALWAYS:
         return Dims()
-    return Dims(s for cond in conds for s in cond_symbols(cond) if isinstance(s, Dim))
+    return Dims(d for cond in conds for d in cond.dims)
 
 
 def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims], by: Renaming) -> Dims:

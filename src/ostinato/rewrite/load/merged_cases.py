@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ostinato.pdg.bounds import conjuncts, simplified
 from ostinato.pdg.build import case
-from ostinato.pdg.condition import ALWAYS, NEVER, Cond, cond_symbols, every, negation
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, every, negation
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Equation, Host, Node, Pdg, postorder
 from ostinato.rewrite.load.components import Chain, Vertex, chains
@@ -61,7 +61,7 @@ def candidates(pdg: Pdg, found: Mapping[Vertex, Chain]) -> dict[str, frozenset[D
     for name, equation in pdg.equations.items():
         carried = {c.dim for k in range(len(equation.cases)) for c in found[name, k]}
         carried = carried.union(*(size.dims for size in equation.rec.shape))
-        split = {s for cond, _ in equation.cases for s in cond_symbols(cond) if isinstance(s, Dim)}
+        split = {d for cond, _ in equation.cases for d in cond.dims}
         free = frozenset(split & set(equation.rec.domain) - carried)
         if free and not _calls(right for _, right in equation.cases):
             out[name] = free
@@ -103,7 +103,7 @@ def _merged(equation: Equation, dims: frozenset[Dim]) -> Equation:
 
 
 def _mentions(cond: Cond, dims: frozenset[Dim]) -> bool:
-    return bool(cond_symbols(cond) & dims)
+    return bool(cond.symbols & dims)
 
 
 def _chosen(cases: Cases, known: Cond) -> Node | None:

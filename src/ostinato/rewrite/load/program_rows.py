@@ -9,7 +9,7 @@ from functools import partial
 from typing import assert_never
 
 from ostinato.pdg.build import const
-from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import as_real
 from ostinato.pdg.functions import NUMBERS
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
@@ -139,7 +139,7 @@ def _all_dims(pdg: Pdg) -> tuple[Dim, ...]:
     found = set(pdg.dims())
     for equation in pdg.equations.values():
         for cond, _ in equation.cases:
-            found |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+            found |= cond.dims
     return tuple(sorted(found, key=lambda d: d.serial))
 
 
@@ -299,7 +299,7 @@ def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     for size in equation.rec.shape:
         fixed |= size.dims
     for cond, _ in equation.cases:
-        fixed |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+        fixed |= cond.dims
     free = [d for d in equation.rec.domain if d not in fixed]
     tables = loaded.tables
     return tuple(sorted(free, key=lambda d: tables.nest[tables.bit(d)]))
@@ -308,7 +308,7 @@ def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
 def _split_dims(pdg: Pdg) -> frozenset[Dim]:
     """Dimensions in the conditions of cases."""
     conds = (node.op.cond for node in pdg.nodes() if isinstance(node.op, Case))
-    return frozenset(s for c in conds for s in cond_symbols(c) if isinstance(s, Dim))
+    return frozenset(d for c in conds for d in c.dims)
 
 
 def _carried(pdg: Pdg, chained: Mapping[Vertex, Chain]) -> dict[Dim, int]:

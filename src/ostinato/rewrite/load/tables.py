@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some, cond_symbols
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some
 from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.node import Affine, Iota, Node, Pdg
 from ostinato.pdg.separate import loops_of
@@ -23,17 +22,7 @@ Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...
 
 
 def _dims(attribute: Attribute) -> frozenset[Dim]:
-    match attribute:
-        case Expr():
-            return attribute.dims
-        case Slice(lo, hi):
-            return lo.dims | hi.dims
-        case Compare() | Every() | Some() | Negation():
-            return frozenset(s for s in cond_symbols(attribute) if isinstance(s, Dim))
-        case tuple():
-            return frozenset()
-        case other:
-            assert_never(other)
+    return frozenset() if isinstance(attribute, tuple) else attribute.dims
 
 
 @dataclass
