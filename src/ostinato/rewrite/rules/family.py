@@ -35,6 +35,7 @@ class Family:
         valid: Validity | None = None,
         proof: str = "",
         phase: Phase | None = None,
+        bits: tuple[Fact, ...] = (),
     ) -> Rule:
         """The law that ``left`` is ``right`` where all facts of ``when`` hold."""
         return Rule(
@@ -49,4 +50,5 @@ class Family:
             valid=valid or self.valid,
             proof=proof or self.proof,
             phase=phase or self.phase,
+            bits=bits,
         )

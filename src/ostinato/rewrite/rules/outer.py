@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 ONE_STEP = "A running sum of outer products takes one of them per point."
 FIRST = "Keys and values of all steps meet in a matrix that does not grow."
+
+_law = Family("incremental/", "proofs/test_outer.py")
 
 a, c, d, k, n, q, s, v, w, x = variables("a c d k n q s v w x")
 
@@ -26,17 +29,7 @@ _SUM = mm(tr(_KEYS), _VALUES)
 def _rule(name: str, law: str, left: Term, right: Term, *when: Fact, reason: str = FIRST) -> Rule:
     kept: tuple[Exactness, Validity] = ("distributes", "inside the box")
     exact, valid = kept if reason is FIRST else ("reassociates", "everywhere")
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason=reason,
-        left=left,
-        right=right,
-        when=(*_VECTORS, *when),
-        exact=exact,
-        valid=valid,
-        proof="proofs/test_outer.py",
-    )
+    return _law(name, law, left, right, *_VECTORS, *when, reason=reason, exact=exact, valid=valid)
 
 
 def _weighted() -> Iterator[Rule]:
