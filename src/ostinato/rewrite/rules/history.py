@@ -10,7 +10,9 @@ there that is the same at all points: operators repeat it.
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.rule import Exactness, Rule
+from dataclasses import replace
+
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.terms import *
 
@@ -48,17 +50,7 @@ def _seen(name: str, law: str, of: Variable, concluded: Fact, *when: Fact) -> Ru
     return _law(name, law, of, of, *when, also=(concluded,), reason=SEEN, phase="spread")
 
 
-def _rule(
-    name: str,
-    law: str,
-    left: Term,
-    right: Term,
-    *when: Fact,
-    exact: Exactness = "exact",
-    proof: str = PROOF,
-    bits: tuple[Fact, ...] = (),
-) -> Rule:
-    return _law(name, law, left, right, *_RANGE, *when, exact=exact, proof=proof, bits=bits)
+_rule = replace(_law, when=_RANGE)
 
 
 def _together(

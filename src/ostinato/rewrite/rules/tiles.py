@@ -9,14 +9,15 @@ greatest score is -inf, for which 0 takes its place, and its sums are 0.
 
 from __future__ import annotations
 
-from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 ROWLESS = "Scores exist for one tile at a time: no row of all of them lies in memory."
 INWARDS = "A tile of what was computed is computed from tiles."
-_law = Family("incremental/", "proofs/test_tiles.py", INWARDS)
+PROOF = "proofs/test_tiles.py"
+_law = Family("incremental/", PROOF, INWARDS)
 
 a, b, c, d, e, f, h, i, j, k, l, m, n, o = variables("a b c d e f h i j k l m n o")  # noqa: E741
 p, q, r, s, t, u, v, w, x, y, z = variables("p q r s t u v w x y z")
@@ -52,18 +53,9 @@ def _joined(terms: Term, ones: Expression, is_column: bool = True) -> Term:
 _POWERS = _power(cut(1, p, x), finite(beside(_TILE), reshape(0, o, z)))
 
 
-def _rule(
-    name: str,
-    law: str,
-    left: Term,
-    right: Term,
-    *when: Fact,
-    exact: Exactness = "reassociates",
-) -> Rule:
-    about = f"{name}-in-tiles", law, left, right, *_RANGE
-    return _law(*about, *when, reason=ROWLESS, exact=exact, valid="inside the box")
-
-
+_rule = Family(
+    "incremental/", PROOF, ROWLESS, "reassociates", "inside the box", when=_RANGE, end="-in-tiles"
+)
 _ALONE = _rule(
     "sum-of-powers",
     "sum_s exp(x[s] - m), m the greatest, = y at the last tile, where m[c] is the greatest of "
