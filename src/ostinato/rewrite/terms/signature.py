@@ -28,7 +28,6 @@ Index expressions, slices, conditions and permutations are ids of a table kept o
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -67,13 +66,13 @@ SIGNATURE: dict[str, str] = {
 
 Sort = Literal["term", "number", "text", "shape", "size", "real number"]
 ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "&": operator.and_,
-    "|": operator.or_,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
+    "+": int.__add__,
+    "-": int.__sub__,
+    "*": int.__mul__,
+    "&": int.__and__,
+    "|": int.__or__,
+    "<<": int.__lshift__,
+    ">>": int.__rshift__,
 }
 COMPARISONS: dict[str, str] = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", "set": "assign"}
 _LETTERS = {
