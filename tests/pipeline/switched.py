@@ -18,6 +18,8 @@ from tests.codegen.test_rows import squares
 from tests.pipeline.test_begin import descent
 from tests.pipeline.test_carries import program as carried
 from tests.pipeline.test_ends import episodes
+from tests.pipeline.test_kept_elements import chosen as number
+from tests.pipeline.test_kept_elements import entry, table
 from tests.pipeline.test_outside import prefix
 from tests.pipeline.test_prompt import decoder
 from tests.pipeline.test_reinforce_ragged import program as ragged
@@ -142,6 +144,7 @@ PROGRAMS: Mapping[str, Switched] = {
     "prefix": Switched(prefix, {"T": 5}),
     "past": Switched(past, {"T": 6}),
     "one update": Switched(one_update, {"I": 3}),
+    "table": Switched(lambda: table(entry == number), {"T": 9}),
     "carried": Switched(carried, {"I": 2, "E": 2, "M": 3, "T": 5}),
 }
 # The optimisations, each with a program of which it makes something else.
@@ -179,6 +182,7 @@ OTHERWISE: Mapping[str, str] = {
     "lifetimes": "descent",
     "dead rows": "ragged",
     "first products": "descent",
+    "kept elements": "table",
     "work of one worker": "spread",
     "padding of tiles": "judged",
     "squares": "turned",

@@ -31,7 +31,7 @@ from ostinato.certificate.order import (
 )
 from ostinato.certificate.slots import Misplaced, Storage, Use
 from ostinato.pdg import isl
-from ostinato.pdg.condition import Cond, equal, every, negation
+from ostinato.pdg.condition import ALWAYS, Cond, equal, every, negation
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr
 from ostinato.pdg.isl import Relation
 
@@ -190,6 +190,9 @@ def check_shared(storage: Storage, held: Sequence[str]) -> str:
     Errors: Misplaced.
     """
     members: dict[str, list[Tensor]] = {}
+    for name in held:
+        if name in storage.steps and storage.steps[name].asked != ALWAYS:
+            raise Misplaced(f"`{name}` is given back, and not computed at every point")
     for tensor in storage.tensors.values():
         if tensor.shares:
             owner = _owner(storage, tensor, held)
@@ -266,7 +269,8 @@ def _question(use: Use, other: Step) -> Hashable:
     dims = use.reader.step.dims, use.written.step.dims, other.dims
     turns = _in_turn(use, other), _side_by_side(use.written.step, other)
     moves = tuple(move.when for move in other.moves)
-    return events, read, dims, turns, moves, _full(use.tensor), use.reader.step is other
+    asked = use.reader.step.asked, other.asked
+    return events, read, dims, turns, moves, asked, _full(use.tensor), use.reader.step is other
 
 
 def _disturbing(storage: Storage, use: Use, other: Step) -> Relation:
@@ -289,6 +293,7 @@ def _same_slot(use: Use, other: Step) -> Relation:
     renamed: dict[Dim, Expr] = {d: expr(x) for d, x in name.items()}
     same: list[Cond] = [equal(slot.dim, renamed[slot.dim]) for slot in _full(use.tensor)]
     same += [negation(move.when).at(renamed) for move in other.moves]
+    same.append(other.asked.at(renamed))
     sizes = [(name[x.dim], x.hi.at(renamed)) for x in other.loops]
     exprs = [renamed[d] for d in other.dims]
     found = isl.relation(step.dims, other.dims, exprs, every(*same), sizes)

@@ -34,7 +34,7 @@ from ostinato.rewrite.engine.rule import Rule, texts_of
 from ostinato.rewrite.terms.term import read_fact, read_term
 
 FORMAT = "ostinato certificate"
-VERSION = 11
+VERSION = 12
 _NAMES: tuple[str, ...] = (
     "format", "version", "compiler", "dims", "source", "prepared", "rules", "hints", "terms",
     "roots", "extracted", "schedule", "sum",

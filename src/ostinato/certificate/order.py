@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg import isl
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, every, negation
 from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.isl import LowerBounds, Relation, Set
@@ -65,6 +65,7 @@ class Step:
     ``axes`` are those of what is computed at one point. Statements whose times differ only at the
     last place run in turns, at every position of the axes ``inner``. ``moves`` are reads whose
     values are the step's own and lie in its place already: where they hold, nothing is written.
+    Nothing is computed where ``asked`` does not hold.
     Where it is ``cut``, the elements are shared out: the first axis, of so many positions, consists
     of equal parts, as many for all steps that touch the same memory, and a worker computes the same
     ones of each.
@@ -81,6 +82,7 @@ class Step:
     reads: tuple[Read, ...]
     moves: tuple[Read, ...] = ()
     cut: Expr | None = None
+    asked: Cond = ALWAYS
 
     @property
     def kept(self) -> tuple[Dim, ...]:
@@ -134,6 +136,9 @@ def _check_read(reader: Step, read: Read, source: Step) -> None:
     timed = needed.map_in(later).then(earlier)
     if not timed.is_subset(isl.lex_later(length)):
         raise Misordered(f"{about} before it is computed")
+    left_out = isl.condition_set(source.dims, negation(source.asked))
+    if source.asked != ALWAYS and not needed.intersect_out(left_out).is_empty():
+        raise Misordered(f"{about} where it is not computed")
     for loop in _shared(reader, source):
         if loop.parallel and tuple(needed.distance(loop.dim)) != (0, 0):
             raise Misordered(f"{about} across the parallel loop `{loop.dim}`")
@@ -166,7 +171,8 @@ def needed_points(reader: Step, read: Read, source: Step) -> Relation:
     sizes = {loop.dim: loop.hi.at(by) for loop in source.loops}
     within = [(inner, sizes[dim]) for dim, inner in free.items()]
     inside = tuple(pair for pair in read.ranges if is_quasi_affine(pair[1]))
-    raw = isl.relation(reader.dims, source.dims, exprs, read.when, [*within, *inside])
+    when = every(reader.asked, read.when)
+    raw = isl.relation(reader.dims, source.dims, exprs, when, [*within, *inside])
     return raw.intersect_in(box_of(reader)).intersect_out(box_of(source)).assume(_LEAST)
 
 

@@ -233,7 +233,7 @@ def _question(use: Use) -> Hashable:
     events = tuple((e.loops, e.time, e.call, e.cut) for e in (use.reader, use.begun, use.written))
     read = use.read.at, use.read.when, use.read.ranges, use.along
     dims = use.reader.step.dims, use.written.step.dims, use.written.step.folded
-    return slots, events, read, dims, use.tensor.place, use.in_step
+    return slots, events, read, dims, use.reader.step.asked, use.tensor.place, use.in_step
 
 
 def _arrives(storage: Storage, use: Use) -> str:

@@ -43,7 +43,7 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
-from ostinato.pdg.condition import Cond
+from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.index import Dim, Expr
 from ostinato.runtime.machine_code.arena_layout import Passage as Moved
 
@@ -160,7 +160,8 @@ def _called(plan: Plan, kernel: Kernel, here: _Here) -> Iterator[Step | Fill]:
             continue
         for k, name in enumerate(computed(leaf)):
             found = _step(plan.statements[name], at.at(k), leaf)
-            yield replace(found, cut=_cut(plan.statements[name], kernel))
+            cut, asked = _cut(plan.statements[name], kernel), plan.only.get(name, ALWAYS)
+            yield replace(found, cut=cut, asked=asked)
 
 
 def _cut(statement: Statement, kernel: Kernel) -> Expr | None:

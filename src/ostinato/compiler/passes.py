@@ -389,6 +389,12 @@ PASSES: tuple[Pass, ...] = (
         gives="the same sums without zeros before",
     ),
     Pass(
+        "kept elements", "codegen.masks.kept_elements.kept_elements",
+        "Lets updates in place visit only elements that may change.",
+        needs="values that are stored where they are read",
+        gives="what is left out stores what it loads",
+    ),
+    Pass(
         "plan", "codegen.planning.plan.plan", "Puts down all decisions as plain data.",
         needs="everything before",
         gives="emission, cost and certificates need nothing else",

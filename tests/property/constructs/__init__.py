@@ -25,6 +25,7 @@ from tests.property.constructs import (
     slices,
     specials,
     spellings,
+    tables,
     whole,
 )
 from tests.property.constructs.table import TABLE, Construct, Step, Workshop
@@ -35,5 +36,5 @@ __all__ = [
     "TABLE", "TAME", "Construct", "Step", "Workshop", "arrays", "attention", "chains", "computed",
     "conditions", "draws", "empties", "ends", "extents", "gradients", "halves", "huge", "integers",
     "outside", "pairs", "pointwise", "products", "prompts", "reads", "recurrences", "sized",
-    "slices", "specials", "spellings", "whole",
+    "slices", "specials", "spellings", "tables", "whole",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ groups.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import prod
@@ -19,14 +19,25 @@ from ostinato.codegen.emit.accumulators import Accumulators, Lanes, fold, lanes_
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import condition, expression, whole_blocks
 from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
+from ostinato.codegen.ir.changed_elements import Bound, Test
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Nest, active
-from ostinato.codegen.loops.expression import SUFFIX, Constant, Expression, Name, binary, call
+from ostinato.codegen.loops.expression import (
+    SUFFIX,
+    Constant,
+    Expression,
+    Name,
+    binary,
+    call,
+    compare,
+    given,
+)
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.loops.statements import Binding, Block, Nothing
 from ostinato.codegen.memory.transposed import Transposed, transposed_copies
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.scheduling.leaves import is_long
+from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim, Expr, expr
@@ -99,6 +110,7 @@ class _Clause:
 
     def __post_init__(self) -> None:
         self.loops = [a.index for a in self.nest.axes]
+        self.limits = self.function.plan.limits.get((self.nest.statements[0], self.clause), ())
         self.body = Body(self.function, frozenset(self.loops))
         self.transposed = self._transposed()
 
@@ -170,6 +182,7 @@ class _Clause:
             self._in_blocks(lanes, out)
         else:
             with ExitStack() as loops:
+                self._test(depth, loops, out)
                 self._open(axis, loops, out)
                 self._level(depth + 1, out)
         for s, cell in self._complete_after(depth):
@@ -241,6 +254,8 @@ class _Clause:
         bounds: tuple[Expression | int, ...] = (expression(extent, self.function.dims),)
         if self.function.slices and axis is self.nest.axes[0]:
             bounds = self.function.slice(axis.size.as_int())
+        if limits := self._bounds(axis.index):
+            bounds = self._limited(bounds, limits, out)
         each = self.function.plan.target.together(extent.const) if extent != axis.size else 0
         if 0 < each < extent.const:
             first = self.function.names.fresh(f"{name}_first")
@@ -250,6 +265,45 @@ class _Clause:
         if any(axis.index in (copy.row, copy.column) for copy in self.transposed.values()):
             bounds = (*(bounds if len(bounds) == 2 else (0, *bounds)), SQUARE)
         loops.enter_context(out.loop(name, *bounds, binding=binding))
+
+    def _test(self, depth: int, loops: ExitStack, out: Block) -> None:
+        """Pass over the loops from a depth on where no element changes in them.
+
+        Where one of them is empty nothing is read to find that out.
+        """
+        axis, outer, last = self.loops[depth], self.loops[:depth], self.loops[depth - 1 : depth]
+        tests = [x for x in self.limits if self._is_for(x, outer, last)]
+        reads = any(x.reads_memory for x in (*tests, *self._bounds(axis)))
+        sizes = [
+            a.size for a in self.nest.axes[depth:] if reads and not is_never_negative(a.size - 1)
+        ]
+        for size in sizes:
+            some = compare(">", expression(size, self.function.dims), 0)
+            loops.enter_context(out.when(some))
+        for test in tests:
+            loops.enter_context(out.when(print_value(test.of, self.body.scope(out))))
+
+    def _is_for(self, test: Test, outer: Sequence[Dim], last: Sequence[Dim]) -> bool:
+        """Whether a test waits for the last one of the loops around, and for no further one."""
+        around = test.symbols & {*self.loops}
+        return not isinstance(test, Bound) and {*last} <= around <= {*outer}
+
+    def _bounds(self, axis: Dim) -> list[Bound]:
+        return [x for x in self.limits if isinstance(x, Bound) and x.axis == axis]
+
+    def _limited(
+        self, bounds: Sequence[Expression | int], limits: Sequence[Bound], out: Block
+    ) -> tuple[Expression, Expression]:
+        """The bounds of a loop without elements that stay as they are."""
+        low, end = map(given, bounds if len(bounds) > 1 else (0, *bounds))
+        scope = self.body.scope(out)
+        for limit in limits:
+            at = print_value(limit.of, scope)
+            if limit.side == "low":
+                low = call("max", at, low)
+            else:
+                end = call("min", at, end)
+        return low, end
 
     def _binding(self, axis: Axis) -> Binding:
         """No turn needs another where no statement folds along the axis, but in lanes."""
@@ -268,6 +322,8 @@ class _Clause:
         scope.out.do(call(name, ARENA, to, copy.to_step, source, copy.source_step))
 
     def _extent(self, axis: Axis) -> Expr:
+        if self._bounds(axis.index):
+            return axis.size
         statements = map(self.function.statement, self.nest.moving(self.clause))
         return extent(axis, statements, self.function.plan)
 

@@ -44,6 +44,7 @@ from ostinato.pdg.upper_bound import upper_bound
 Point = dict[Dim, Expr]
 DEEPEST = 48  # operators in a row that may be one equation
 REPEATED = 64  # operators that each of their readers may compute for itself
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,8 @@ class Places:
             size = self.sizes[node] = 1 + sum(self.sizes.get(a, 1) for a in node.args)
             if size <= REPEATED:
                 return not self.root_uses[node]  # arithmetic on literals and extents
+        if self._is_test_of_places(node):
+            return not self.root_uses[node]
         readers = self.consumers.get(node, [])
         if len(readers) != 1 or self.root_uses[node]:
             return False
@@ -203,6 +206,23 @@ class Places:
             case Along(fn, axis):  # what is read once, in order
                 jumps = fn in JUMPING and node == reader.args[0]
                 return not jumps and _others(node, axis) == _others(reader, axis)
+            case _:
+                return False
+
+    def _is_test_of_places(self, node: Node) -> bool:
+        """Whether a condition compares places along axes with what has other axes, or none.
+
+        That takes no longer than reading it, and shows readers which elements they change.
+        """
+        match node.op:
+            case Map("and" | "or" | "not"):
+                return all(map(self._is_test_of_places, node.args))
+            case Map(fn) if fn in COMPARISONS:
+                places = [self.affinities.holds(x) for x in node.args]
+                others = [x for x, is_place in zip(node.args, places, strict=True) if not is_place]
+                return any(places) and all(_repeated(x).shape != node.shape for x in others)
+            case Broadcast() | Reshape():
+                return self._is_test_of_places(node.args[0])
             case _:
                 return False
 
@@ -272,6 +292,13 @@ class Places:
             shape = self.structures[node]
             self.frames[node] = Frame(self.indices(shape, set(node.domain)), node.domain)
         return self.frames[node]
+
+
+def _repeated(node: Node) -> Node:
+    """What is the same along the axes of a broadcast."""
+    while isinstance(node.op, Broadcast):
+        (node,) = node.args
+    return node
 
 
 def _others(node: Node, axis: int) -> tuple[Expr, ...]:

@@ -7,6 +7,9 @@ the update at the end of a step takes place where the parameter lies.
 What is shared has the slots of the member that keeps the most points: a value of one step, or
 of one worker, then lies where all of them have room.
 
+Where an update would be in the way of a later read of the last value, it is left out at points at
+which nobody asks for it, such as the last step.
+
 The proof is by time. A read finds its value unless another statement of the shared memory writes
 its slot between. A clause that copies from the same memory writes nothing: its own read, which
 finds its value, shows that the memory holds what it would write. All other clauses count as writes,
@@ -15,21 +18,32 @@ and isl shows for every read that none of them comes between.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ostinato.codegen.ir.system import Call, Load, Statement, Value
-from ostinato.codegen.ir.tree import Contraction, Loop, Nest, Site, Tree, sites
+from ostinato.codegen.ir.tree import (
+    Contraction,
+    Loop,
+    Nest,
+    Site,
+    Tree,
+    computed,
+    computed_in,
+    sites,
+)
 from ostinato.codegen.ir.values import alone
 from ostinato.codegen.memory.reuse import Prover, orders_of, ranked
 from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.scheduling.legality import Moment, schedule_map
-from ostinato.pdg.condition import Cond, equal, every
+from ostinato.pdg.bounds import simplified
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr
 
 if TYPE_CHECKING:
@@ -37,8 +51,8 @@ if TYPE_CHECKING:
 
 
 Kept = Mapping[Dim, Slot]  # the dims of which every point has a slot of its own, in order
-Pair = tuple[int, str, int, tuple[Slot, ...]]
-"""A dependence by identity, a statement, its writing clause, and what is kept."""
+Pair = tuple[int, str, int, Cond, tuple[Slot, ...]]
+"""A dependence by identity, a statement, its writing clause and where, and what is kept."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +81,26 @@ class Write:
     kept: tuple[Slot, ...] = ()
 
 
+@dataclass(frozen=True)
+class Coalesced:
+    """Trees without copies inside shared memory, and the storage that says what is shared.
+
+    ``only`` are conditions on the points of statements that may be computed nowhere else.
+    """
+
+    trees: tuple[Tree, ...]
+    storage: dict[str, Storage]
+    only: dict[str, Cond] = field(default_factory=dict[str, Cond])
+
+
 def coalesced(
     trees: Sequence[Tree],
     storage: Mapping[str, Storage],
     deps: Sequence[Dep],
     proofs: Prover,
     outputs: frozenset[str],
-) -> tuple[tuple[Tree, ...], dict[str, Storage]]:
-    """The trees without copies inside shared memory, and the storage that says what is shared."""
+) -> Coalesced:
+    """What becomes of trees and storage where copies share memory with what they copy."""
     found = _Coalescing(storage, deps, proofs, outputs, sites(trees))
     still: dict[str, set[int]] = {}
     out = dict(storage)
@@ -86,28 +112,54 @@ def coalesced(
             out[name] = own if name == owner else replace(own, shares=owner)
         for move in moves:
             still.setdefault(move.to, set()).add(move.clause)
-    return tuple(_tree(t, still) for t in trees) if still else tuple(trees), out
+    made = tuple(_tree(t, still) for t in trees) if still else tuple(trees)
+    return Coalesced(made, out, found.only)
 
 
 def updates_last(trees: Sequence[Tree], deps: Sequence[Dep]) -> tuple[Tree, ...]:
     """The trees in whose nests what a later step begins with comes last, if that is free.
 
-    Others then read the value of before while it is still there.
+    Others then read the value of before while it is still there: those of the nest, and nests and
+    loops behind it.
     """
-    updates = {d.tensor for d in deps if _begins(d)}
+    begun: dict[str, set[str]] = {}  # what begins with an update, by the update
     related: dict[str, set[str]] = {}
     for d in deps:
         related.setdefault(d.tensor, set()).add(d.reader.name)
         related.setdefault(d.reader.name, set()).add(d.tensor)
+        if _begins(d):
+            begun.setdefault(d.tensor, set()).add(d.reader.name)
 
     def tree(t: Tree) -> Tree:
         if isinstance(t, Loop):
-            return replace(t, body=tuple(map(tree, t.body)))
-        if not isinstance(t, Nest) or not updates & set(t.statements):
+            return replace(t, body=_behind_readers(tuple(map(tree, t.body)), begun, related))
+        if not isinstance(t, Nest) or not begun.keys() & set(t.statements):
             return t
-        return replace(t, statements=reordered(t.statements, updates, related))
+        return replace(t, statements=reordered(t.statements, begun, related))
 
     return tuple(map(tree, trees))
+
+
+def _behind_readers(
+    body: tuple[Tree, ...], begun: Mapping[str, set[str]], related: Mapping[str, set[str]]
+) -> tuple[Tree, ...]:
+    """The body of a loop in which nests with updates stand behind what reads the value of before.
+
+    One that others wait for stays where it is.
+    """
+    out = list(body)
+    for nest in reversed(body):
+        if not isinstance(nest, Nest) or not begun.keys() & {*nest.statements}:
+            continue
+        here = out.index(nest)
+        near = frozenset[str]().union(*(related.get(n, ()) for n in nest.statements))
+        old = frozenset[str]().union(*(begun.get(n, ()) for n in nest.statements))
+        readers = frozenset[str]().union(*(related.get(n, ()) for n in old))
+        behind = (computed_in((t,)).keys() for t in out[here + 1 :])
+        free = takewhile(near.isdisjoint, behind)
+        last = max((k for k, names in enumerate(free) if names & readers), default=-1)
+        out[here : here + 2 + last] = [*out[here + 1 : here + 2 + last], nest]
+    return tuple(out)
 
 
 def _begins(d: Dep) -> bool:
@@ -117,7 +169,7 @@ def _begins(d: Dep) -> bool:
 
 
 def reordered(
-    names: Sequence[str], updates: set[str], related: Mapping[str, set[str]]
+    names: Sequence[str], updates: Container[str], related: Mapping[str, set[str]]
 ) -> tuple[str, ...]:
     """Statements in an order that keeps that of any two of which one reads the other.
 
@@ -163,6 +215,7 @@ class _Coalescing:
     known: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
     asked: dict[Pair, bool] = field(default_factory=dict[Pair, bool])
     clauses: dict[str, list[Write]] = field(default_factory=dict[str, list[Write]])
+    only: dict[str, Cond] = field(default_factory=dict[str, Cond])
 
     def __post_init__(self) -> None:
         self.by_name: dict[str, Statement] = {}
@@ -251,7 +304,25 @@ class _Coalescing:
         of = (replace(w, kept=kept) for n in sorted(group) for w in self.writes(n))
         writes = [w for w in of if (w.by.name, w.clause) not in still]
         reads = [d for n in sorted(group) for d in self.readers.get(n, ())]
-        return all(self.is_safe(d, w) for d in reads for w in writes)
+        only = dict[str, Cond]()
+        for w in writes:
+            if all(self.is_safe(d, w) for d in reads):
+                continue
+            asked = only[w.by.name] = self.asked_for(w.by.name)
+            less = replace(w, cond=every(w.cond, asked))
+            if asked == ALWAYS or not all(self.is_safe(d, less) for d in reads):
+                return False
+        for name, cond in only.items():
+            self.only |= dict.fromkeys(computed(self.sites[name].leaf), cond)
+        return True
+
+    def asked_for(self, name: str) -> Cond:
+        """The points at which a nest may leave a statement out elsewhere: all, or some of them."""
+        leaf = self.sites[name].leaf
+        stored = [n for n in computed(leaf) if self.storage[n].place != "register"]
+        conds = {_asked_for(self.by_name[n], self.readers.get(n, ())) for n in stored}
+        kept = self.outputs.intersection(stored)
+        return conds.pop() if isinstance(leaf, Nest) and len(conds) == 1 and not kept else ALWAYS
 
     def writes(self, name: str) -> list[Write]:
         """All clauses of a statement, each where its place among them lets it write."""
@@ -263,7 +334,7 @@ class _Coalescing:
 
     def is_safe(self, d: Dep, w: Write) -> bool:
         """Whether a write never comes between a value and its read."""
-        pair = (id(d), w.by.name, w.clause, w.kept)
+        pair = (id(d), w.by.name, w.clause, w.cond, w.kept)
         if pair not in self.asked:
             self.asked[pair] = self.is_proved(d, w)
         return self.asked[pair]
@@ -333,6 +404,21 @@ class _Coalescing:
         others = tuple(other.values())
         cond = every(*same, w.cond.at(renamed), isl.box_cond(others, sizes))
         return isl.pairs(d.producer.dims, others, cond)
+
+
+def _asked_for(s: Statement, readers: Sequence[Dep]) -> Cond:
+    """The points that reads ask for, as far as indices a fixed distance away tell."""
+    found: list[Cond] = []
+    for d in readers:
+        conds: list[Cond] = []
+        for dim, at in zip(s.result_dims, d.load.dims, strict=True):
+            size, gap = d.spans[dim].hi, at - dim
+            if gap.is_const and dim in d.consumer.dims and not size.dims:
+                conds += [at_least(dim - gap, 0), at_least(size - 1 + gap, dim)]
+            elif not at.dims:
+                conds.append(equal(dim, at))
+        found.append(every(*conds))
+    return simplified(some(*found))
 
 
 def _copied(value: Value) -> Load | None:

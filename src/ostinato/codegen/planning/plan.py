@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
+from ostinato.codegen.ir.changed_elements import Test
 from ostinato.codegen.ir.extents import Spans
-from ostinato.codegen.ir.system import Statement, System
-from ostinato.codegen.ir.tree import Tree, sites
+from ostinato.codegen.ir.system import Load, Statement, System
+from ostinato.codegen.ir.tree import Kernel, Loop, sites
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.masks.dead_rows import dead_rows
-from ostinato.codegen.masks.early_exits import early_ends
+from ostinato.codegen.masks.early_exits import End, early_ends
 from ostinato.codegen.masks.first_products import beginnings
 from ostinato.codegen.masks.guards import guards
+from ostinato.codegen.masks.kept_elements import Clause, kept_elements
 from ostinato.codegen.memory.apart import steps_apart
-from ostinato.codegen.memory.coalesce import coalesced
+from ostinato.codegen.memory.coalesce import Coalesced, coalesced
 from ostinato.codegen.memory.reuse import check_storage, prover, tightened
 from ostinato.codegen.memory.storage import Storage, input_storage, place_tensors, scratches
 from ostinato.codegen.planning.kernel_partition import drive
@@ -31,7 +34,7 @@ from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tile_choice import without_lone_points
 from ostinato.codegen.systems.tiled_rows import long_rows
 from ostinato.codegen.target import Target
-from ostinato.pdg.condition import Cond
+from ostinato.pdg.condition import ALWAYS, Cond, every
 from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.runtime.machine_code.ports import Field
@@ -70,15 +73,15 @@ def plan(system: System, options: PlanOptions) -> Plan:
     found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target, run, exact)
     held = frozenset(s.name for s in found.statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
-    trees, storage = _placed(found, tiled, held, outputs, options)
+    placed = _placed(found, tiled, held, outputs, options)
+    trees, storage = placed.trees, placed.storage
     statements, deps, spans = found.statements, found.deps, tiled.spans
     pieces = tiled.pieces | system.segments
     needed = run.optional("guards", {}, guards, statements, outputs, spans, trees)
+    needed |= {n: every(needed.get(n, ALWAYS), cond) for n, cond in placed.only.items()}
     driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
-    whole = [k for k in driven.kernels if not k.sliced]
-    places = statements, storage, outputs
-    ends = run.optional("early exits", {}, early_ends, whole, *places, needed)
-    alive, facts = (driven, storage, deps, held, outputs), (driven.kernels, statements, storage)
+    spared = _spared(driven.kernels, statements, storage, outputs, needed, run)
+    alive = driven, storage, deps, held, outputs
     made = Plan(
         statements,
         storage,
@@ -99,13 +102,39 @@ def plan(system: System, options: PlanOptions) -> Plan:
         dict(tiled.pieces),
         tiled.short,
         same=found.same,
-        ends=ends,
-        living=run.optional("dead rows", {}, dead_rows, *facts[1:], ends, outputs, needed),
         ranks={n: _ranks(given.statements[n], system.axis_of) for n in given.statements},
-        begun=run.optional("first products", {}, beginnings, *facts, needed, ends),
+        only=placed.only,
         without=run.without,
+        **spared,
     )
     return run.made("plan", made)
+
+
+class _Spared(TypedDict):
+    """What need not be computed, besides statements at points where nobody needs them."""
+
+    ends: dict[Loop, End]
+    living: dict[str, Load]
+    begun: dict[str, Loop]
+    limits: dict[Clause, tuple[Test, ...]]
+
+
+def _spared(
+    kernels: Sequence[Kernel],
+    statements: Mapping[str, Statement],
+    storage: Mapping[str, Storage],
+    outputs: frozenset[str],
+    needed: Mapping[str, Cond],
+    run: Passes,
+) -> _Spared:
+    whole, places = [k for k in kernels if not k.sliced], (statements, storage)
+    ends = run.optional("early exits", {}, early_ends, whole, *places, outputs, needed)
+    return {
+        "ends": ends,
+        "living": run.optional("dead rows", {}, dead_rows, *places, ends, outputs, needed),
+        "begun": run.optional("first products", {}, beginnings, kernels, *places, needed, ends),
+        "limits": run.optional("kept elements", {}, kept_elements, kernels, *places),
+    }
 
 
 def _prepared(system: System, target: Target, run: Passes) -> System:
@@ -123,7 +152,7 @@ def _placed(
     held: frozenset[str],
     outputs: frozenset[str],
     options: PlanOptions,
-) -> tuple[tuple[Tree, ...], dict[str, Storage]]:
+) -> Coalesced:
     """The trees with fills and without copies that cost nothing, and where every value lives."""
     statements, deps, run = found.statements, found.deps, options.passes
     if options.verify:
@@ -139,13 +168,14 @@ def _placed(
     storage = {n: replace(s, axes=statements[n].result_axes) for n, s in storage.items()}
     check_storage(prover(trees, by_isl=True) if options.verify else proofs, storage, deps)
     run.made("proof of storage", storage)
-    trees, storage = run.optional(
-        "shared places", (trees, storage), coalesced, trees, storage, deps, proofs, outputs
-    )
+    alone = Coalesced(trees, storage)
+    made = run.optional("shared places", alone, coalesced, trees, storage, deps, proofs, outputs)
+    kept, target = outputs | held, options.target
     storage = run.optional(
-        "steps apart", storage, steps_apart, storage, statements, outputs | held, options.target
+        "steps apart", made.storage, steps_apart, made.storage, statements, kept, target
     )
-    return trees, storage | run.made("scratch", scratches(found.trees, statements, options.target))
+    beside = run.made("scratch", scratches(found.trees, statements, target))
+    return replace(made, storage=storage | beside)
 
 
 def _input(name: str, s: Statement, at: Storage) -> Field:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ostinato.codegen.ir.changed_elements import Test
 from ostinato.codegen.ir.system import Load, Statement
 from ostinato.codegen.ir.tree import Kernel, Loop, Step
 from ostinato.codegen.masks.early_exits import End
+from ostinato.codegen.masks.kept_elements import Clause
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import Cond
@@ -28,9 +30,11 @@ class Plan:
 
     ``lives`` gives the phases of the driver in which a global tensor's memory is in use,
     ``accesses`` the tensors that each kernel touches; ``guards`` where statements are needed that
-    are not needed at every point; ``ends`` the loops that stop where nothing lives any more,
-    ``living`` the products that pass over dead rows before that, by the mask of their rows;
-    ``begun`` the products that need no zeros to add to, by the loop whose first turn begins them.
+    are not needed at every point, ``only`` where they may be computed, if elsewhere they would be
+    in the way; ``ends`` the loops that stop where nothing lives any more, ``living`` the products
+    that pass over dead rows before that, by the mask of their rows; ``begun`` the products that
+    need no zeros to add to, by the loop whose first turn begins them; ``limits`` what holds of
+    every element that a clause of a nest changes in place.
     ``tiles`` gives the indices of every tiled dim, the most significant first, ``short`` how many
     points of a dim are too few for its tiles. ``ranks`` say of the axes of a tensor, and of dims of
     rows, in which order they were before axes were laid out.
@@ -58,6 +62,8 @@ class Plan:
     ends: dict[Loop, End] = field(default_factory=dict[Loop, End])
     living: dict[str, Load] = field(default_factory=dict[str, Load])
     begun: dict[str, Loop] = field(default_factory=dict[str, Loop])
+    limits: dict[Clause, tuple[Test, ...]] = field(default_factory=dict[Clause, tuple[Test, ...]])
+    only: Mapping[str, Cond] = field(default_factory=dict[str, Cond])
     ranks: Mapping[str, Mapping[Dim, int]] = field(default_factory=dict[str, Mapping[Dim, int]])
     checked: bool = False
     spills: bool = False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
+from ostinato.codegen.ir.changed_elements import updated_at
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.partial_sums import is_short_row
 from ostinato.codegen.ir.system import Call, Draw, Statement, Value, children
@@ -36,23 +37,28 @@ class LeafHeader:
     """A nest's loop sizes and clause conditions; a product or sweep is alone in its leaf.
 
     ``work`` keeps long computations out of loops that add up numbers in order, one at a time, and
-    folds of rows out of loops that complete blocks of positions.
+    folds of rows out of loops that complete blocks of positions. ``updated`` are the positions
+    along each axis at which elements change: loops over others are left out where one set of
+    positions holds for all that they do.
     """
 
     sizes: tuple[Expr, ...]
     conds: tuple[Cond, ...]
     alone: str = ""
     work: Work = "light"
+    updated: tuple[frozenset[Value], ...] = ()
 
 
 def _together(a: LeafHeader, b: LeafHeader) -> tuple[LeafHeader, ...]:
     """The header of two nests as one, if they may be one."""
     if a.alone or b.alone or a.sizes != b.sizes or a.conds != b.conds:
         return ()
-    if a.work == b.work or "light" in (a.work, b.work):
-        return (b,) if a.work == "light" else (a,)
+    if a.updated and b.updated and a.updated != b.updated:
+        return ()
     both = _BOTH.get(frozenset((a.work, b.work)))
-    return (replace(a, work=both),) if both else ()
+    if a.work == b.work or "light" in (a.work, b.work):
+        both = b.work if a.work == "light" else a.work
+    return (replace(a, work=both, updated=a.updated or b.updated),) if both else ()
 
 
 def is_register_fold(statement: Statement) -> bool:
@@ -69,7 +75,8 @@ def _header(unit: Unit, sizes: Sizes, keeps_parts: bool) -> LeafHeader:
     s = unit.main
     if s.name in sizes.products or s.kind in ("along", "host"):
         return LeafHeader((), (), s.name)
-    return LeafHeader(_shape(s), tuple(c for c, _ in s.clauses), "", _work(s, keeps_parts))
+    conds = tuple(c for c, _ in s.clauses)
+    return LeafHeader(_shape(s), conds, "", _work(s, keeps_parts), updated_at(s, long_axes(s)))
 
 
 def _work(s: Statement, keeps_parts: bool) -> Work:

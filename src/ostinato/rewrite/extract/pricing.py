@@ -189,10 +189,13 @@ class Pricing:
     def _fetched(self, cls: int, node: ENode) -> Cost:
         """What is read at other points was kept there.
 
-        A flat price: the same bytes move in every form, but not in the same loop.
+        A flat price: the same bytes move in every form, but not in the same loop. All points
+        together may lie in farther memory than one, which is all that a loop keeps for itself.
         """
-        points, _ = self.kept(cls, node)
-        return Cost(starts=points * self._cost.profile.point_ns)
+        points, each = self.kept(cls, node)
+        whole = points * each if node.op == "sl" else 0.0
+        farther = max(0.0, self._cost.move_ns(whole) - self._cost.move_ns(each))
+        return Cost(starts=points * self._cost.profile.point_ns, traffic=whole * farther)
 
     def kept(self, cls: int, node: ENode) -> tuple[float, float]:
         """At how many points a value is kept for this reader, and the bytes at each."""
