@@ -11,6 +11,7 @@ UNITS = {
     "smith_waterman": "cells/s",
     "kalman": "steps/s",
     "particle": "particles/s",
+    "q_learning": "steps/s",
     "along_rows": "elements/s",
     "searched": "values/s",
     "drawn": "elements/s",
@@ -29,8 +30,8 @@ def case(module: str, function: str, size: Size, *others: Entry) -> Case:
     return Case(function, size, UNITS[function], (ours, *others))
 
 
-def by_hand(function: str) -> Entry:
-    return Entry("numba", f"bench.handwritten.alignments:{function}")
+def by_hand(module: str, function: str) -> Entry:
+    return Entry("numba", f"bench.handwritten.{module}:{function}")
 
 
 def hmm(form: str) -> Case:
@@ -70,7 +71,11 @@ CASES = (
     ),
     *(
         case(
-            "alignments", name, size, by_hand(name), *peers("alignments", name, "rows", "diagonals")
+            "alignments",
+            name,
+            size,
+            by_hand("alignments", name),
+            *peers("alignments", name, "rows", "diagonals"),
         )
         for name in ("edit_distance", "smith_waterman")
         for size in TABLES
@@ -85,6 +90,16 @@ CASES = (
             {"particles": 100, "batch": 32, "steps": 100},
             {"particles": 1000, "batch": 4, "steps": 100},
         )
+    ),
+    *(
+        case(
+            "tables",
+            "q_learning",
+            {"places": places, "steps": 10000},
+            by_hand("tables", "q_learning"),
+            *peers("tables", "q_learning"),
+        )
+        for places in (500, 100_000)
     ),
     *(
         found(name, rows, length)
@@ -109,6 +124,7 @@ SUITE = Suite(
         "logarithms or as scaled products, the loss of connectionist temporal classification\n"
         "with its gradient, beams of a bigram model. Alignments: edit distances, Smith-Waterman\n"
         "scores. Filters: Kalman's on four states, and particles with systematic resampling.\n"
+        "Tables: Q-learning, of which a step changes one value of six for each of its places.\n"
         "Rows: what is found along the last axis, places in an order, draws of one of many words.\n"
         "A call takes arrays and returns results; JAX's arrays are on its device before, time\n"
         "first. ostinato has the equations as they are in textbooks; the peers have one jitted\n"
@@ -117,6 +133,6 @@ SUITE = Suite(
     cases=CASES,
     targets=(
         *(Target("jax", 1.0, 1.5, unit) for unit in sorted({*UNITS.values()})),
-        Target("numba", 1.0, 1.5, "cells/s"),
+        *(Target("numba", 1.0, 1.5, unit) for unit in ("cells/s", "steps/s")),
     ),
 )

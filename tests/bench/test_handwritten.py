@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from bench.handwritten import reinforce
+from bench.handwritten import reinforce, tables
 from bench.handwritten.network import HIDDEN, MOST, NETWORK, initial
 from bench.handwritten.ppo import Setup, run
+from bench.ours.tables import learning, world
 
 
 def test_the_handwritten_ppo_learns() -> None:
@@ -36,3 +37,11 @@ def test_the_handwritten_reinforce_learns() -> None:
 def test_two_workers_of_reinforce_learn_what_one_learns() -> None:
     one, two = (reinforce.Training(reinforce.Setup(6, 40, workers=n)).run(2) for n in (1, 2))
     assert np.allclose(one, two, rtol=1e-3)
+
+
+def test_q_learning_by_hand_learns_what_the_equations_say() -> None:
+    given = world(places=20, steps=400)
+    found = learning(20).compile()(**given)
+    earned, value = tables.learnt(*given.values())
+    np.testing.assert_allclose(found["value"], value, atol=1e-5)
+    np.testing.assert_allclose(found["earned"], earned, rtol=1e-5)

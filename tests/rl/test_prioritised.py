@@ -38,13 +38,14 @@ def test_steps_are_drawn_by_their_last_errors_and_weigh_as_much_less(replayed: o
     priority: dict[tuple[int, int], float] = {}  # of a step of a game
     highest = 1.0
     for at in range(ITERATIONS):
-        new = [(g, at * STEPS + k) for g in range(GAMES) for k in range(STEPS)]
+        end = (at + 1) * STEPS - AHEAD + 1  # of the steps that enough others follow
+        new = [(g, n) for g in range(GAMES) for n in range(max(0, end - STEPS), end)]
         priority |= dict.fromkeys(new, highest)
         priority = {s: p for s, p in priority.items() if s[1] >= (at + 1 - WINDOW) * STEPS}
         for update in range(3):
             rows = {name: found[name][at, update] for name in found}
             drawn = list(zip(rows["rows_game"].tolist(), rows["rows_number"].tolist(), strict=True))
-            known = {s: p**POWER for s, p in priority.items() if s[1] <= at * STEPS + STEPS - AHEAD}
+            known = {s: p**POWER for s, p in priority.items()}
             steps, mass = list(known), np.array(list(known.values()))
             share = mass[[steps.index(s) for s in drawn]] / mass.sum()
             weight = (len(steps) * share) ** -0.5

@@ -371,12 +371,6 @@ PASSES: tuple[Pass, ...] = (
         gives="what is left out is nothing",
     ),
     Pass(
-        "lifetimes", "codegen.planning.liveness.lifetimes",
-        "Finds when memory is in use, so that values in use at other times may share it.",
-        needs="kernels and barriers",
-        gives="no two values in use together share memory",
-    ),
-    Pass(
         "dead rows", "codegen.masks.dead_rows.dead_rows",
         "Lets products pass over rows of episodes that have ended.",
         needs="loops that end early",
@@ -393,6 +387,12 @@ PASSES: tuple[Pass, ...] = (
         "Lets updates in place visit only elements that may change.",
         needs="values that are stored where they are read",
         gives="what is left out stores what it loads",
+    ),
+    Pass(
+        "lifetimes", "codegen.planning.liveness.lifetimes",
+        "Finds when memory is in use, so that values in use at other times may share it.",
+        needs="kernels and barriers",
+        gives="no two values in use together share memory",
     ),
     Pass(
         "plan", "codegen.planning.plan.plan", "Puts down all decisions as plain data.",

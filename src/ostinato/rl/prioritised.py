@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from ostinato.language import random
-from ostinato.language.carry import Carried, carry
-from ostinato.language.dims import Dimension
-from ostinato.language.functions.along import cumsum, scatter_add, searchsorted
+from ostinato.language.carry import Carried, carried, carry
+from ostinato.language.dims import Dimension, dim
 from ostinato.language.functions.basic import arange, index, maximum, minimum, stop_gradient, where
 from ostinato.language.kinds import Count, NonNegative, Probability
+from ostinato.language.record import Record
+from ostinato.language.recurrent import recurrent
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
 from ostinato.rl.sampling import Replay
+from ostinato.rl.sum_tree import drawn, empty_tree, with_weight
 
 LEAST = 1e-6  # of an error: every step can still be drawn
-BELOW_ONE = 1.0 - 2.0**-20  # of all priorities: rounding draws no step that has none
 
 
 class PrioritisedReplay(Replay):
@@ -53,28 +54,52 @@ class PrioritisedReplay(Replay):
             fact = f"updates along {', '.join(d.name for d in updates.dims)}"
             remedy = f"Carry them over {i.name} and the updates in it: ot.carried({i.name}, m)."
             raise ArgumentError(fact, remedy, place())
-        each = index(b.size) * index(t.size)  # steps of an iteration
-        self._slots, self._window, self._updates = window * b.size * t.size, window, updates
-        self._turn = arange(self._slots) // each  # iterations take turns in the window
-        loops, outer = updates.dims, updates.each
-        self._highest = carry("highest_priority", 1.0, loops, each=outer)
-        self._priority = carry("priority", where(self._turn == 0, 1.0, 0.0), loops, each=outer)
-
-        number = index(i) - (index(i) - self._turn) % window
-        step = arange(self._slots) % index(t.size)
-        is_late = (number == index(i)) & (step > index(t.size) - ahead)
-        known = (self._priority > 0.0) & ~is_late
-        self._mass = stop_gradient(where(known, self._priority**power, 0.0))
-        total = cumsum(self._mass, axis=0)
+        self._window, self._power, self._updates = window, power, updates
+        self._row = dim(f"{updates.dims[-1].name}_row", size=size)
+        self._highest = carry("highest_weight", 1.0, updates.dims, each=updates.each)
+        self._each = index(b.size) * index(t.size)  # steps of an iteration
+        iterations = (*updates.each, i)
+        nothing = empty_tree(window * b.size * t.size)
+        self._begun = recurrent("begun", over=iterations, like=nothing)
+        self._begun[(*updates.each, 0)] = nothing
+        known = self._with_new_steps(dims, iterations, ahead)
+        loops = carried(*updates.dims[1:], self._row, each=iterations)
+        self._tree = carry("weights", known, loops)
+        before = Record(**{n: x.at(**{self._row.name: 0}) for n, x in self._tree.carries.items()})
         parts = (arange(size) + random.uniform((size,), over=updates)) / size
-        self._slot = searchsorted(total, minimum(parts, BELOW_ONE) * total[..., -1], side="right")
-        self._share = self._mass.take(self._slot, axis=0) / total[..., -1]
+        self._slot, share = drawn(before, parts)
+        self._share = stop_gradient(share)
 
-        def at(x: Tensor) -> Tensor:
-            return x.take(self._slot, axis=0)
+        turn, step = self._slot // self._each, self._slot % index(t.size)
+        number = index(i) - (index(i) - turn) % window
+        game = self._slot // index(t.size) % index(b.size)
+        self._draw(dims, window, ahead, game, number * index(t.size) + step)
 
-        game = arange(self._slots) // index(t.size) % index(b.size)
-        self._draw(dims, window, ahead, at(game), at(number * index(t.size) + step))
+    def _with_new_steps(
+        self,
+        dims: tuple[Dimension, Dimension, Dimension],
+        iterations: tuple[Dimension, ...],
+        ahead: int,
+    ) -> Record:
+        """The weights of an iteration before its updates.
+
+        Its last steps have none: not enough steps follow. Those of the iteration before have some
+        now.
+        """
+        b, i, t = dims
+        each, steps = self._each, index(t.size)
+        late = 1 if ahead > 1 else 0
+        new = dim(f"{i.name}_new", size=(1 + late) * b.size * t.size)
+        back = late - index(new) // each  # iterations
+        step, is_past = index(new) % steps, (back > 0)
+        follows = step <= steps - ahead
+        turn = (index(i) - back) % self._window
+        is_written = ~is_past | (~follows & (index(i) > 0))
+        slot = where(is_written, turn * each + index(new) % each, -1)
+        highest = self._highest.at(**{d.name: 0 for d in self._updates.dims[1:]})
+        tree = carry("new", self._begun, carried(new, each=iterations))
+        tree.step(with_weight(tree, slot, where(is_past | follows, highest, 0.0)))
+        return tree.final
 
     def weights(self, correction: Tensor | Probability) -> Tensor:
         """Return the weight of each drawn step, which makes up for how often it is drawn.
@@ -82,26 +107,22 @@ class PrioritisedReplay(Replay):
         It is ``(steps * share) ** -correction``, divided by the greatest of them: with 1 a mean
         over what is drawn is that over all steps, but for a factor.
         """
-        steps = (self._mass > 0.0).cast("float32").sum()
+        games, i, t = self.dims
+        each_game = minimum(index(i) + 1, self._window) * index(t.size) - (self.ahead - 1)
+        steps = (index(games.size) * each_game).cast("float32")
         found = (steps * self._share) ** -correction
         return found / found.max()
 
     def learn(self, error: Tensor) -> None:
         """Say how wrong an update was at each step that it drew: that is its priority from now on.
 
-        A step that was drawn twice gets the mean.
+        Of a step that was drawn twice the last one counts.
         Errors: EquationError if it was said before.
         """
         _, i, _ = self.dims
-        size = stop_gradient(abs(error)) + LEAST
-        count = scatter_add(1.0, self._slot, self._slots)
-        told = scatter_add(size, self._slot, self._slots) / maximum(count, 1.0)
-        changed = where(count > 0.0, told, self._priority)
-        self._highest.step(maximum(self._highest, size.max()))
-        is_next = self._turn == (index(i) + 1) % self._window
-        fresh = where(is_next, self._highest.after, changed)
-        _, first, *others = self._updates.dims
-        is_last = first == first.size - 1
-        for dim in others:
-            is_last = is_last & (dim == dim.size - 1)
-        self._priority.step(where(is_last, fresh, changed))
+        told = (stop_gradient(abs(error)) + LEAST) ** self._power
+        self._highest.step(maximum(self._highest, told.max()))
+        row = index(self._row)
+        slot, weight = self._slot.take(row, axis=0), told.take(row, axis=0)
+        self._tree.step(with_weight(self._tree, slot, weight))
+        self._begun[(*self._updates.each, i + 1)] = self._tree.final

@@ -205,7 +205,8 @@ class Walk(ABC):
         """Walk nothing yet."""
         self.plan, self.profile, self.workers = plan, profile, workers
         self.cost = CostModel(profile)
-        self.leaves = Leaves(plan.statements, plan.storage, self.cost, plan.keeps_parts)
+        facts = plan.statements, plan.storage, self.cost, plan.keeps_parts
+        self.leaves = Leaves(*facts, plan.limits)
         self.needed = Needed(plan.guards)
         self.barriers = 0.0
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from ostinato.codegen.ir.changed_elements import Test
 from ostinato.codegen.ir.partial_sums import is_short_row
 from ostinato.codegen.ir.system import (
     Axis,
@@ -23,6 +24,7 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.tree import Calling, Contraction, Fill, Leaf, Nest, Span, Sweep, Tree
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.masks.guards import guard_of
+from ostinato.codegen.masks.kept_elements import Clause, narrow
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.memory.transposed import transposed_copies
 from ostinato.codegen.systems.axes import coefficient
@@ -84,6 +86,7 @@ class Leaves:
     storage: Mapping[str, Storage]
     cost: CostModel
     keeps_parts: bool = False  # rows of floats are added up in lanes
+    limits: Mapping[Clause, Sequence[Test]] = field(default_factory=dict[Clause, Sequence[Test]])
     near: frozenset[str] = frozenset()  # tensors that the same kernel computes
     _sizes: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -112,7 +115,10 @@ class Leaves:
         moving = leaf.moving(clause) if clause is not None else ()
         if clause is None or not moving:
             return 0.0
-        sizes = [size_at(a, point) for a in leaf.axes]
+        few = (
+            narrow(self.limits.get((leaf.statements[0], clause), ())) if clause is not None else ()
+        )
+        sizes = [1.0 if a.index in few else size_at(a, point) for a in leaf.axes]
         starts = math.prod(sizes[:-1])
         length = sizes[-1] if sizes else 1.0
         inner = leaf.axes[-1].index if leaf.axes else None

@@ -10,7 +10,7 @@ What is left out would store what it loads from the same address: nothing more h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.codegen.ir.changed_elements import Bound, Limits, Test, changed
@@ -28,14 +28,26 @@ def kept_elements(
     storage: Mapping[str, Storage],
 ) -> dict[Clause, tuple[Test, ...]]:
     """What holds of every element that a clause of a nest changes, where something is known."""
-    nests = (leaf for k in kernels for leaf, _, _ in leaves(k.body) if isinstance(leaf, Nest))
-    found: dict[Clause, tuple[Test, ...]] = {}
-    for nest in nests:
-        for clause in range(len(nest.conds)):
-            limits = _Changes(nest, clause, statements, storage).limits() if nest.axes else ()
-            if limits:
-                found[nest.statements[0], clause] = limits
-    return found
+    nests = [leaf for k in kernels for leaf, _, _ in leaves(k.body) if isinstance(leaf, Nest)]
+    clauses = [(nest, clause) for nest in nests for clause in range(len(nest.conds))]
+    found = {
+        (nest.statements[0], clause): limits_of(nest, clause, statements, storage)
+        for nest, clause in clauses
+    }
+    return {clause: limits for clause, limits in found.items() if limits}
+
+
+def limits_of(
+    nest: Nest, clause: int, statements: Mapping[str, Statement], storage: Mapping[str, Storage]
+) -> tuple[Test, ...]:
+    """What holds of every element that a clause of a nest changes, as far as it can be told."""
+    return _Changes(nest, clause, statements, storage).limits() if nest.axes else ()
+
+
+def narrow(limits: Iterable[Test]) -> frozenset[Dim]:
+    """The axes along which few elements change: they are bounded on both sides."""
+    sides = {(x.axis, x.side) for x in limits if isinstance(x, Bound)}
+    return frozenset(axis for axis, side in sides if (axis, "low") in sides and side == "end")
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,7 @@ class _Changes:
     storage: Mapping[str, Storage]
 
     def limits(self) -> tuple[Test, ...]:
-        """What holds of every element that some statement changes, as far as it can be told."""
+        """What holds of every element that some statement changes."""
         inner = dict[Load, Value]()  # what is computed in the loops and kept in variables
         common: Limits | None = None
         for name in self.nest.moving(self.clause):

@@ -15,12 +15,15 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from ostinato.codegen.ir.system import Load, Statement
-from ostinato.codegen.ir.tree import Fill, Leaf, Loop, Nest, Tree, active, computed, leaves
+from ostinato.codegen.ir.tree import Fill, Leaf, Loop, Nest, Path, Tree, active, computed, leaves
 from ostinato.codegen.loops.shared_words import SQUARE
+from ostinato.codegen.masks.kept_elements import limits_of, narrow
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.memory.transposed import transposed_copies
 from ostinato.codegen.systems.axes import FEWEST, cut_axis
 from ostinato.codegen.target import Target
+from ostinato.pdg.bounds import conjuncts
+from ostinato.pdg.condition import Compare
 from ostinato.pdg.index import Dim, Expr, expr
 
 REPEATED = 4  # how often a loop around runs, at least
@@ -100,15 +103,24 @@ class Slicer:
         return sum(self.work(p.tree) for p in group) < self.target.shared_elements
 
     def work(self, tree: Tree) -> int:
-        """The elements that a tree computes."""
-        out = 0
-        for leaf, path, _ in leaves((tree,)):
-            if isinstance(leaf, Nest):
-                each = len(active(leaf)) * REPEATED ** len(path)
-                for axis in leaf.axes:
+        """The elements that a tree computes, but for what is done at one step of a loop only."""
+        return sum(
+            self.elements(leaf, path) for leaf, path, _ in leaves((tree,)) if isinstance(leaf, Nest)
+        )
+
+    def elements(self, nest: Nest, path: Path) -> int:
+        """The elements that a nest changes in the clause in which it changes the most."""
+        most = 0
+        for clause, cond in enumerate(nest.conds):
+            if any(isinstance(c, Compare) and c.kind == "eq" for c in conjuncts(cond)):
+                continue
+            few = narrow(limits_of(nest, clause, self.statements, self.storage))
+            each = len(nest.moving(clause)) * REPEATED ** len(path)
+            for axis in nest.axes:
+                if axis.index not in few:
                     each *= axis.pad.const if axis.pad.is_const else FEWEST
-                out += each
-        return out
+            most = max(most, each)
+        return most
 
     def apart(self, run: Sequence[Tree]) -> Iterator[Tree]:
         """The trees, loops of which only a part can be cut as two where these are independent."""

@@ -1,0 +1,42 @@
+"""Q-learning as one would write it by hand with Numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.harness.timing import rates
+from bench.ours.tables import DISCOUNT, RATE, world
+from ostinato.codegen.cpu.numba_door import njit
+
+Numbers = npt.NDArray[np.float32]
+
+
+@njit()
+def learnt(
+    leads: npt.NDArray[np.int32],
+    earns: Numbers,
+    explores: npt.NDArray[np.bool_],
+    any_action: npt.NDArray[np.int32],
+) -> tuple[np.float32, Numbers]:
+    value, at, total = np.zeros_like(earns), 0, np.float32(0)
+    for t in range(len(explores)):
+        action = any_action[t] if explores[t] else value[at].argmax()
+        following = leads[at, action]
+        total += earns[at, action]
+        target = earns[at, action] + np.float32(DISCOUNT) * value[following].max()
+        value[at, action] += np.float32(RATE) * (target - value[at, action])
+        at = following
+    return total, value
+
+
+def q_learning(places: int, steps: int) -> Callable[[], float]:
+    given = [*world(places, steps).values()]
+
+    def run(iterations: int) -> None:
+        for _ in range(iterations):
+            learnt(*given)
+
+    return rates(run, steps)
