@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from ostinato.pdg.condition import Cond, at_least, equal, every, substitute_cond
-from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, maximum, minimum, substitute
+from ostinato.pdg.condition import Cond, at_least, equal, every
+from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, maximum, minimum
 from ostinato.pdg.isl import Set, condition_set, domain_set, relation
 from ostinato.rewrite.load.range_rows import range_rows
 from ostinato.rewrite.load.tables import Tables, rows
@@ -77,7 +77,7 @@ def test_a_condition_cuts_a_history_into_where_it_holds_and_where_not(cond: Cond
     tables = Tables((T,))
     whole, number = tables.id(T.whole), tables.id(cond)
     found = rows(tables)
-    here = substitute_cond(cond, {T: expr(K)})
+    here = cond.at({T: expr(K)})
     for side, name in enumerate(("holds_low", "holds_high")):
         for c, _, s, *parts in found[name]:
             if (c, s) == (number, whole):
@@ -105,7 +105,7 @@ def range_of(part: Index) -> Set:
 
 def elsewhere(part: Slice, index: Expr) -> Slice:
     """A range as it is at another point."""
-    return Slice(substitute(part.lo, {T: index}), substitute(part.hi, {T: index}))
+    return Slice(part.lo.at({T: index}), part.hi.at({T: index}))
 
 
 def parts_of(window: Slice) -> Iterator[tuple[str, Slice, list[Set]]]:

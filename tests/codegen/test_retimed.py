@@ -10,7 +10,7 @@ from ostinato.codegen.planning.rematerialise import Unavailable
 from ostinato.codegen.planning.retimed import FARTHEST, retimed
 from ostinato.codegen.planning.within_limit import Room, fitted
 from ostinato.pdg.condition import ALWAYS, at_least, equal, every
-from ostinato.pdg.index import Dim, Extent, dims_of, expr
+from ostinato.pdg.index import Dim, Extent, expr
 from tests.codegen.builder import Builder, choose, number
 from tests.codegen.compare import assert_computes
 from tests.codegen.on_cpu import options
@@ -137,7 +137,7 @@ def invented(seed: int) -> Builder:
         shift += chance.choice([-2, -1, 0, 0, 1, 2, 4])
         inside = every(at_least(t + shift, 0), at_least(last, t + shift))
         value = choose(inside, p(one, t=t + shift), 1.0) * p(two) + number(t)
-        over = "k" if p.a["k"] in dims_of(shift) else ""
+        over = "k" if p.a["k"] in shift.dims else ""
         made.append(p.add(f"v{k}", "b t", f"h {over}", value, over=over))
     for k, name in enumerate(made[2:]):
         if k % 2:

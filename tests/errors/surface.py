@@ -94,7 +94,12 @@ ENVIRONMENTS: dict[str, Callable[[], rl.Env[rl.Actions]]] = {
     **{"Acrobot": rl.Acrobot, "CartPole": rl.CartPole, "Catch": rl.Catch, "Pendulum": rl.Pendulum},
     **{"CliffWalking": rl.CliffWalking, "FrozenLake": rl.FrozenLake, "Taxi": rl.Taxi},
     **{"MountainCar": rl.MountainCar, "MountainCarContinuous": rl.MountainCarContinuous},
-    **{"Tabular": rl.FrozenLake, "_Car": rl.MountainCar, "MemoryChain": rl.MemoryChain},
+    **{
+        "Game": rl.Catch,
+        "Tabular": rl.FrozenLake,
+        "_Car": rl.MountainCar,
+        "MemoryChain": rl.MemoryChain,
+    },
     **{"Asterix": rl.Asterix, "Breakout": rl.Breakout, "Freeway": rl.Freeway},
     **{"SpaceInvaders": rl.SpaceInvaders, "Sticky": lambda: rl.Sticky(rl.Catch())},
     **{

@@ -7,13 +7,11 @@ from ostinato.pdg.condition import (
     NEVER,
     Cond,
     at_least,
-    cond_symbols,
     equal,
     every,
     holds,
     negation,
     some,
-    substitute_cond,
 )
 from ostinato.pdg.index import Dim, Point, evaluate, expr
 
@@ -42,7 +40,7 @@ def test_substitution_in_a_condition_moves_the_point() -> None:
     for cond in [some(every(a, negation(b)), b) for a, b in itertools.product(SIMPLE, repeat=2)]:
         for p in GRID:
             moved: Point = {d: evaluate(e, p) for d, e in by.items()}
-            assert holds(substitute_cond(cond, by), p) == holds(cond, moved)
+            assert holds(cond.at(by), p) == holds(cond, moved)
 
 
 def test_constants_decide_a_condition() -> None:
@@ -66,7 +64,7 @@ def test_conditions_print_as_comparisons() -> None:
 
 
 def test_the_symbols_of_a_condition_include_extents() -> None:
-    assert cond_symbols(some(negation(equal(T, T.extent)), at_least(K, 0))) == {T, T.extent, K}
+    assert some(negation(equal(T, T.extent)), at_least(K, 0)).symbols == {T, T.extent, K}
 
 
 def test_nested_conjunctions_and_disjunctions_are_flat() -> None:

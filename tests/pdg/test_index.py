@@ -11,13 +11,11 @@ from ostinato.pdg.index import (
     Extent,
     Point,
     Slice,
-    dims_of,
     evaluate,
     expr,
     maximum,
     minimum,
     product,
-    substitute,
     symbols,
 )
 
@@ -89,7 +87,7 @@ def test_substitution_is_evaluation_at_the_substituted_point() -> None:
     for e, _ in spellings():
         for point in GRID[::3]:
             moved: Point = {**point, **{d: evaluate(v, point) for d, v in by.items()}}
-            assert evaluate(substitute(e, by), point) == evaluate(e, moved), str(e)
+            assert evaluate(e.at(by), point) == evaluate(e, moved), str(e)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +120,7 @@ def test_a_minimum_does_not_swallow_a_shifted_or_negated_minimum() -> None:
 def test_symbols_are_found_inside_every_form() -> None:
     e = minimum((T + END) // 2, K % 3) * 2 + 1
     assert symbols(e) == {T_DIM, K_DIM, Extent("T")}
-    assert dims_of(e) == {T_DIM, K_DIM}
+    assert e.dims == {T_DIM, K_DIM}
 
 
 @pytest.mark.parametrize("by", [0, -2])

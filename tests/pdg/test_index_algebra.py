@@ -4,18 +4,7 @@ import itertools
 
 import pytest
 
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extent,
-    Point,
-    evaluate,
-    expr,
-    maximum,
-    minimum,
-    product,
-    substitute,
-)
+from ostinato.pdg.index import Dim, Expr, Extent, Point, evaluate, expr, maximum, minimum, product
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.upper_bound import upper_bound
 
@@ -123,7 +112,7 @@ def test_substitution_reaches_every_form() -> None:
     t, k, n = expr(T), expr(K), expr(T.extent)
     e = t // 2 + k % 3 + minimum(t, k) + product([n, t + 1]) + maximum(k - 1, 0)
     by: dict[Dim | Extent, Expr] = {T: k + 1, T.symbol: expr(5)}
-    moved = substitute(e, by)
+    moved = e.at(by)
     for p in sizes(3):
         at: Point = {**p, T: p[K] + 1, Extent("T"): 5}
         assert evaluate(moved, p) == evaluate(e, at)

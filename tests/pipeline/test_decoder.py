@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import ostinato as ot
-from ostinato.pdg.index import dims_of
 from ostinato.pdg.node import Input, Matmul, Node, postorder
 from ostinato.rewrite.optimize import RewriteOptions, optimize
 from tests.pipeline.programs import Values
@@ -80,7 +79,7 @@ def test_every_projection_is_done_once_per_step(blocks: int) -> None:
     found = projections(decoder(blocks))
     names = {name for x in found for name in weights_of(x.args[1])}
     assert {f"{part}{n}" for part in ("key", "value", "query") for n in range(blocks)} <= names
-    assert [x for x in found if any(map(dims_of, x.shape))] == []
+    assert [x for x in found if any(each.dims for each in x.shape)] == []
 
 
 @pytest.mark.parametrize("blocks", [1, 2])

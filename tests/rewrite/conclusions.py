@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from ostinato.pdg.index import Expr, dims_of, expr
+from ostinato.pdg.index import Expr, expr
 from ostinato.pdg.node import Node
 from ostinato.rewrite.engine.analyses import OPERATORS
 from ostinato.rewrite.engine.egglog_session import Cell, Program, Session, Table
@@ -91,7 +91,7 @@ class Concluded:
         mask = self.loaded.tables.mask
         yield from (("rank", node.rank), ("dtype", node.dtype), ("shape", node.shape))
         yield "dom", mask(node.domain)
-        yield "sdom", mask(d for size in node.shape for d in dims_of(size))
+        yield "sdom", mask(d for size in node.shape for d in size.dims)
         yield "axes", {(node.rank - k, size) for k, size in enumerate(node.shape)}
         yield from Numbers(bool(self.loaded.rows.get("enters"))).of(node)
 
@@ -122,11 +122,11 @@ class Concluded:
         """What is said of shapes and of sizes is what their expressions say."""
         mask, known = self.loaded.tables.mask, {name: self.of(name) for name in OF_LISTS}
         for cls, sizes in self.shapes.items():
-            dims = mask(d for size in sizes for d in dims_of(size))
+            dims = mask(d for size in sizes for d in size.dims)
             if (known["hlen"].get(cls), known["hmask"].get(cls)) != (len(sizes), dims):
                 return f"the length or the dimensions of {sizes}"
         for cls, size in self.sizes.items():
-            if known["zmask"].get(cls) != mask(dims_of(size)):
+            if known["zmask"].get(cls) != mask(size.dims):
                 return f"the dimensions of {size} are {known['zmask'].get(cls)}"
         return self._apart() or self._filled() or self._long()
 
@@ -238,7 +238,7 @@ def _more(loaded: Loaded) -> str:
     slices = (
         f"(sl {bit} {full[bit]} (node {number}))"
         for node, number in loaded.ids.items()
-        for bit in {loaded.tables.bit(d) for size in node.shape for d in dims_of(size)}
+        for bit in {loaded.tables.bit(d) for size in node.shape for d in size.dims}
     )
     x = f"(node {min(loaded.ids.values())})"
     added = (f'({op} "added" {" ".join([x] * k)})' for k, op in enumerate(ELEMENTWISE, 1))

@@ -20,7 +20,7 @@ from functools import cache
 import numpy as np
 
 from ostinato.pdg.errors import OstinatoError
-from ostinato.pdg.index import Dim, Extent, dims_of, evaluate
+from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.pdg.interpret import Interpreter, junk
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.engine.egglog_session import Cell, EngineError, Program, Session
@@ -149,7 +149,7 @@ def by_operators() -> list[Instance]:
 
 def _varying(instance: Instance) -> int:
     """How many values have sizes that follow the point."""
-    return sum(bool(dims_of(size)) for node in _prepared(instance)[1].ids for size in node.shape)
+    return sum(bool(size.dims) for node in _prepared(instance)[1].ids for size in node.shape)
 
 
 @cache

@@ -18,7 +18,7 @@ from ostinato.rewrite.prove.reading import law
 from ostinato.rewrite.prove.setting import Impossible, Misfit, Setting, Size, Unsupported
 from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.registry import every_rule
-from ostinato.rewrite.relations.meanings import Beside, Nearby, Wish
+from ostinato.rewrite.relations.meanings import Beside, Nearby, Said
 from ostinato.rewrite.relations.row import row, rows
 from ostinato.rewrite.relations.sexpr import Tree, parse, show, words
 from ostinato.rewrite.terms.term import read_fact
@@ -158,9 +158,7 @@ def differs_in_first_gain(rule: Rule, change: str) -> bool:
 def _where_there_is_one(rule: Rule) -> set[Tree]:
     """The conditions of a rule that there is a step before, or after, the point."""
     asked = rows(fact.tree for fact in rule.when)
-    return {
-        r.cells["c"] for r in asked if any(isinstance(c, Beside | Nearby) for c in r.relation.says)
-    }
+    return {r.cells["c"] for r in asked if r.relation.makes(Beside, Nearby)}
 
 
 def counts_from_zero(rule: Rule, _: str) -> bool:
@@ -197,7 +195,7 @@ def takes_the_sign(rule: Rule, _: str) -> bool:
 def is_a_wish(_: Rule, change: str) -> bool:
     """Whether the dropped fact is of a relation that says nothing which could be false."""
     about = row(parse(change.removeprefix("without ")))
-    return about is not None and about.relation.says == (Wish(),)
+    return about is not None and about.relation.says == (Said("wish"),)
 
 
 def _undefined(tree: Tree) -> bool:

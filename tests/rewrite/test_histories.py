@@ -11,7 +11,6 @@ import pytest
 
 import ostinato as ot
 from ostinato.pdg.functions import Array
-from ostinato.pdg.index import dims_of
 from ostinato.pdg.interpret import interpret
 from ostinato.pdg.node import (
     Affine,
@@ -116,7 +115,7 @@ def repeated(pdg: Pdg) -> list[str]:
     found: list[str] = []
     for node in pdg.nodes():
         sizes = (s for x in (node, *node.args) for s in x.shape)
-        if any(map(dims_of, sizes)) and not isinstance(node.op, VIEWS):
+        if any(each.dims for each in sizes) and not isinstance(node.op, VIEWS):
             fn = node.op.fn if isinstance(node.op, Map | Reduce) else type(node.op).__name__
             found.append(fn)
     return sorted(found)
@@ -125,7 +124,7 @@ def repeated(pdg: Pdg) -> list[str]:
 def program(value: ot.Tensor) -> ot.Program:
     """The greatest of the values of a range, each weighted by a number of the point."""
     node: Node = value.node
-    place = next(k for k, size in enumerate(node.shape) if dims_of(size))
+    place = next(k for k, size in enumerate(node.shape) if size.dims)
     return ot.Program(y=(ot.tanh(value) * ot.input("weight", over=(b, t))).max(place))
 
 

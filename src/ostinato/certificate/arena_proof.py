@@ -31,8 +31,8 @@ from ostinato.certificate.order import (
 )
 from ostinato.certificate.slots import Misplaced, Storage, Use
 from ostinato.pdg import isl
-from ostinato.pdg.condition import ALWAYS, Cond, equal, every, negation, substitute_cond
-from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, substitute
+from ostinato.pdg.condition import ALWAYS, Cond, equal, every, negation
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr
 from ostinato.pdg.isl import Relation
 
 
@@ -292,9 +292,9 @@ def _same_slot(use: Use, other: Step) -> Relation:
     name = {d: Dim(d.name) for d in other.dims}
     renamed: dict[Dim, Expr] = {d: expr(x) for d, x in name.items()}
     same: list[Cond] = [equal(slot.dim, renamed[slot.dim]) for slot in _full(use.tensor)]
-    same += [substitute_cond(negation(move.when), renamed) for move in other.moves]
-    same.append(substitute_cond(other.asked, renamed))
-    sizes = [(name[x.dim], substitute(x.hi, renamed)) for x in other.loops]
+    same += [negation(move.when).at(renamed) for move in other.moves]
+    same.append(other.asked.at(renamed))
+    sizes = [(name[x.dim], x.hi.at(renamed)) for x in other.loops]
     exprs = [renamed[d] for d in other.dims]
     found = isl.relation(step.dims, other.dims, exprs, every(*same), sizes)
     return found.intersect_in(box_of(step)).intersect_out(box_of(other))

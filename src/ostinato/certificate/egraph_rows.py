@@ -24,7 +24,7 @@ from ostinato.pdg.build import affine, concat, const, iota
 from ostinato.pdg.condition import Compare, Every
 from ostinato.pdg.constant import as_real
 from ostinato.pdg.functions import NUMBERS, POSITIONS, fold_unit
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, minimum
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, minimum
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -140,9 +140,9 @@ class Rows:
         """Name what lies up to the point, and from it on, where a range begins or ends so."""
         for part in self.numbers.slices():
             for dim in self.numbers.dims:
-                if part.lo == expr(0) and dims_of(part.hi):
+                if part.lo == expr(0) and part.hi.dims:
                     self.numbers.of(Slice(expr(0), expr(dim) + 1))
-                if part.hi == expr(dim.extent) and dims_of(part.lo):
+                if part.hi == expr(dim.extent) and part.lo.dims:
                     self.numbers.of(Slice(expr(dim), expr(dim.extent)))
 
     def elements(self) -> None:
@@ -154,7 +154,7 @@ class Rows:
             match node.op:
                 case Part(axis, Expr() as at):
                     of = node.args[0]
-                    if dims_of(of.shape[axis]) or isinstance(of.op, Gather):
+                    if of.shape[axis].dims or isinstance(of.op, Gather):
                         self.numbers.asked[of.shape[axis], at] = None
                 case _:
                     pass

@@ -24,8 +24,7 @@ from ostinato.certificate.egraph_rows import (
 )
 from ostinato.certificate.index_facts import Numbers
 from ostinato.certificate.rule_proofs import Unproved, check_texts
-from ostinato.pdg.condition import cond_symbols
-from ostinato.pdg.index import Dim, Expr, dims_of, product
+from ostinato.pdg.index import Dim, Expr, product
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.separate import loops_of, separate_dims
 from ostinato.pdg.text.serial import numbered
@@ -99,8 +98,8 @@ def _check_batched(source: Pdg, batched: Mapping[str, tuple[Dim, ...]]) -> None:
         equation = source.equations.get(name)
         if equation is None:
             raise Unequal(f"`{name}` has axes, but no equations in the source")
-        fixed = {d for size in equation.rec.shape for d in dims_of(size)}
-        fixed |= {s for cond, _ in equation.cases for s in cond_symbols(cond) if isinstance(s, Dim)}
+        fixed = {d for size in equation.rec.shape for d in size.dims}
+        fixed |= {d for cond, _ in equation.cases for d in cond.dims}
         wrong = [d for d in axes if d not in equation.rec.domain or d in fixed]
         if wrong or len(set(axes)) < len(axes) or not axes:
             names = ", ".join(f"`{d}`" for d in wrong or axes)
@@ -189,7 +188,7 @@ def _unite_sizes(engine: Engine, numbers: Numbers) -> bool:
     for (a, b), out in _in_order(list(tables["times"].rows), texts):
         value = product((texts[a][1], texts[b][1]))
         if value not in numbers.known:
-            commands.append(f"(set (mask {numbers.of(value)}) {numbers.mask(dims_of(value))})")
+            commands.append(f"(set (mask {numbers.of(value)}) {numbers.mask(value.dims)})")
         k = numbers.of(value)
         if out not in texts:
             texts[out] = f"(size {k})", value

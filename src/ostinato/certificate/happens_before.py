@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ostinato.certificate.order import Fill, Loop, Moment, Step, box_of
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, equal, every, some
-from ostinato.pdg.index import Dim, Expr, Substitution, dims_of, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Substitution, expr
 from ostinato.pdg.isl import Relation
 
 
@@ -111,7 +111,7 @@ class Waits:
             for fork in forks(first, second, in_step)
         )
         cond = some(*ways)
-        sizes = [(other[x.dim], substitute(x.hi, renamed)) for x in first.step.loops]
+        sizes = [(other[x.dim], x.hi.at(renamed)) for x in first.step.loops]
         ins, outs = second.step.dims, first.step.dims
         found = isl.relation(ins, outs, [renamed[d] for d in outs], cond, sizes)
         return found.intersect_in(box_of(second.step)).intersect_out(box_of(first.step))
@@ -167,9 +167,9 @@ def same_worker(first: Event, second: Event, renamed: Substitution, along: bool)
         if (a.lo, a.hi) != (b.lo, b.hi):
             return NEVER
     pairs = zip(one, two, strict=True)
-    return every(*(equal(substitute(expr(a.dim), renamed), expr(b.dim)) for a, b in pairs))
+    return every(*(equal(expr(a.dim).at(renamed), expr(b.dim)) for a, b in pairs))
 
 
 def is_steady(worker: Sequence[Loop]) -> bool:
     """Whether loops that are shared out have the same iterations wherever they run."""
-    return not any(dims_of(x.lo) or dims_of(x.hi) for x in worker)
+    return not any(x.lo.dims or x.hi.dims for x in worker)

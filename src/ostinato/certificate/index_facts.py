@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some, cond_symbols
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
 from ostinato.rewrite.relations.meanings import Cut, Listed, Moves, Repeats, Steps, result_types
@@ -52,15 +52,7 @@ class Numbers:
 
 def mentioned(attribute: Attribute) -> frozenset[Dim]:
     """The dimensions that the value of an attribute varies with."""
-    match attribute:
-        case Expr():
-            return dims_of(attribute)
-        case Slice(lo, hi):
-            return dims_of(lo) | dims_of(hi)
-        case Compare() | Every() | Some() | Negation():
-            return frozenset(s for s in cond_symbols(attribute) if isinstance(s, Dim))
-        case _:
-            return frozenset()
+    return frozenset() if isinstance(attribute, tuple) else attribute.dims
 
 
 Ranges = Mapping[str, Callable[["Numbers"], list[Row]]]
@@ -100,7 +92,7 @@ def attribute_rows(
 def _shifted(numbers: Numbers) -> list[Row]:
     """``shifted d s a = q``: slice q is s read at index ``a = d + constant``."""
     out: list[Row] = []
-    moves = [(d, a - d) for a in numbers.known if isinstance(a, Expr) for d in dims_of(a)]
+    moves = [(d, a - d) for a in numbers.known if isinstance(a, Expr) for d in a.dims]
     for dim, by in moves:
         if not by.is_const or by.const == 0:
             continue
@@ -122,7 +114,7 @@ def _cuts(below: bool) -> Callable[[Numbers], list[Row]]:
                 continue
             dim, at, _ = found
             for s in numbers.slices():
-                if dim in dims_of(s.lo) & dims_of(s.hi):
+                if dim in s.lo.dims & s.hi.dims:
                     continue  # a window that moves with the point lies on either side
                 if s.step == 1 and all(map(is_never_negative, (at - s.lo, s.hi - at))):
                     parts = numbers.of(Slice(s.lo, at)), numbers.of(Slice(at, s.hi))
@@ -134,13 +126,13 @@ def _cuts(below: bool) -> Callable[[Numbers], list[Row]]:
 
 def threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
     """The dimension, the first index of the upper part, and whether the lower one satisfies."""
-    dims = sorted(dims_of(cond.of), key=lambda d: d.serial)
+    dims = sorted(cond.of.dims, key=lambda d: d.serial)
     slope = dict(cond.of.terms).get(dims[0], 0) if len(dims) == 1 else 0
     if slope not in (1, -1):
         return None
     (dim,) = dims
     edge = (cond.of - expr(dim) * slope) * -slope
-    if dims_of(edge):
+    if edge.dims:
         return None
     if cond.kind == "ge":
         return (dim, edge, False) if slope == 1 else (dim, edge + 1, True)
@@ -201,10 +193,10 @@ def _pins(numbers: Numbers) -> list[Row]:
     """Conditions that fix a dimension, and the index that they fix it to."""
     out: list[Row] = []
     for cond in [a for a in numbers.known if isinstance(a, Compare) and a.kind == "eq"]:
-        for dim in dims_of(cond.of):
+        for dim in cond.of.dims:
             slope = dict(cond.of.terms).get(dim, 0)
             index = expr(dim) - cond.of * slope
-            if slope in (1, -1) and dim not in dims_of(index):
+            if slope in (1, -1) and dim not in index.dims:
                 out.append((numbers.of(cond), numbers.bit(dim), numbers.of(index)))
     return out
 

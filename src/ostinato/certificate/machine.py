@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from ostinato.compiler.pipeline import in_types_of, whole_shape
 from ostinato.pdg.functions import Array
-from ostinato.pdg.index import dims_of
 from ostinato.pdg.node import Pdg
 from ostinato.runtime.cache.programs import digest
 from ostinato.runtime.disk import folder
@@ -54,7 +53,9 @@ def emission_of(written: Pdg, plan: Plan, constants: Mapping[str, Array]) -> Emi
         place=partial(layout, plan),
         domains={name: tuple(d.name for d in node.domain) for name, node in written.outputs},
         shapes={name: whole_shape(node) for name, node in written.outputs},
-        varying={name: x.shape for name, x in written.outputs if any(map(dims_of, x.shape))},
+        varying={
+            name: x.shape for name, x in written.outputs if any(each.dims for each in x.shape)
+        },
         words=Words(*WORDS),
         constants=constants,
     )

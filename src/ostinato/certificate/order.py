@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every, negation
-from ostinato.pdg.index import Dim, Expr, expr, substitute
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.pdg.isl import LowerBounds, Relation, Set
 from ostinato.runtime.machine_code.arena_layout import Part
@@ -168,7 +168,7 @@ def needed_points(reader: Step, read: Read, source: Step) -> Relation:
             free[dim] = Dim(dim.name)
     exprs = [expr(free[d]) if d in free else positions[d] for d in source.dims]
     by = dict(zip(source.dims, exprs, strict=True))
-    sizes = {loop.dim: substitute(loop.hi, by) for loop in source.loops}
+    sizes = {loop.dim: loop.hi.at(by) for loop in source.loops}
     within = [(inner, sizes[dim]) for dim, inner in free.items()]
     inside = tuple(pair for pair in read.ranges if is_quasi_affine(pair[1]))
     when = every(reader.asked, read.when)

@@ -27,18 +27,7 @@ from ostinato.pdg.condition import (
     negation,
     some,
 )
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Slice,
-    dims_of,
-    expr,
-    floordiv,
-    maximum,
-    minimum,
-    mod,
-    substitute,
-)
+from ostinato.pdg.index import Dim, Expr, Slice, expr, floordiv, maximum, minimum, mod
 from ostinato.pdg.intervals import Interval, interval
 from ostinato.pdg.node import (
     Affine,
@@ -121,7 +110,7 @@ def _read(node: Node, pairs: Sequence[tuple[Dim, Expr | Slice]], at: Sequence[Ex
     inner = known(node.args[0], places)
     if not isinstance(inner, Expr):
         raise Unknown("a truth value at another point")
-    return substitute(inner, there)
+    return inner.at(there)
 
 
 def _function(fn: str, node: Node, args: Sequence[tuple[Node, Sequence[Expr]]]) -> Known:
@@ -288,7 +277,7 @@ def _candidates(piece: Cond, v: _Vector) -> Iterator[Slice]:
         if not isinstance(part, Compare) or not slope:
             continue
         rest = part.of - expr(v.place) * slope
-        if v.place in dims_of(rest):
+        if v.place in rest.dims:
             return
         for sign in (1, -1) if part.kind == "eq" else (1,):
             if slope * sign > 0:
@@ -340,7 +329,7 @@ def _lags(
         cells = (numbers.bit(dim), part, numbers.of(enters), int(back))
         out.setdefault("enters", []).append(cells)
         before = {dim: expr(dim) + (1 if back else -1)}
-        some = at_least(hi - 1, lo), at_least(substitute(hi, before) - 1, substitute(lo, before))
+        some = at_least(hi - 1, lo), at_least(hi.at(before) - 1, lo.at(before))
         conds = (ALWAYS, ALWAYS) if enters == expr(dim) else some
         out.setdefault("some_where", []).append((part, *map(numbers.of, conds)))
         for v in vectors:
@@ -361,7 +350,7 @@ def _rise(v: _Vector, first: Expr, steps: Expr, back: bool) -> tuple[int, int] |
     lag = Dim("lag")
     place = first + (expr(lag) if back else steps - 1 - lag)
     assert isinstance(v.element, Expr), "a truth value does not rise"
-    value = substitute(v.element, {v.place: place})
+    value = v.element.at({v.place: place})
     rise = dict(value.terms).get(lag, 0)
     start = value - expr(lag) * rise
     return (rise, start.const) if rise and start.is_const else None

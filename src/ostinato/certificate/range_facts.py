@@ -13,7 +13,7 @@ from ostinato.certificate.index_facts import Numbers, Ranges, mentioned
 from ostinato.pdg import isl
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
-from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, maximum, minimum
+from ostinato.pdg.index import Dim, Expr, Extremum, Slice, expr, maximum, minimum
 from ostinato.pdg.intervals import is_quasi_affine
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.relations import saying
@@ -196,7 +196,7 @@ class _Tiling:
         rest = expr(self.dim.extent) * self.width - self.part.size
         if not is_never_negative(self.part.size - 1) or not is_quasi_affine(rest):
             return False
-        dims = tuple(sorted(dims_of(rest), key=lambda d: d.serial))
+        dims = tuple(sorted(rest.dims, key=lambda d: d.serial))
         box = isl.domain_set(dims, {}, ALWAYS).assume({})
         return box.is_subset(isl.condition_set(dims, at_least(rest, 0)))
 

@@ -36,7 +36,7 @@ from ostinato.certificate.order import (
 )
 from ostinato.pdg import isl
 from ostinato.pdg.condition import Cond, at_least, equal, every, some
-from ostinato.pdg.index import Dim, Expr, expr, mod, substitute
+from ostinato.pdg.index import Dim, Expr, expr, mod
 from ostinato.pdg.isl import Relation
 
 
@@ -367,7 +367,7 @@ def _same_slot(use: Use) -> Relation:
         same += [equal(d, other[d]) for d in mine]
     gaps = [expr(d) - other[d] for d in step.kept]
     cond = every(*same, some(*(at_least(gap * k, 1) for gap in gaps for k in (1, -1))))
-    sizes = [(other[x.dim], substitute(x.hi, renamed)) for x in step.loops]
+    sizes = [(other[x.dim], x.hi.at(renamed)) for x in step.loops]
     found = isl.relation(step.dims, step.dims, [renamed[d] for d in step.dims], cond, sizes)
     return found.intersect_in(box_of(step)).intersect_out(box_of(step))
 

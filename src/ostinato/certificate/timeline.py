@@ -43,8 +43,8 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
-from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols
-from ostinato.pdg.index import Dim, Expr, dims_of
+from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.index import Dim, Expr
 from ostinato.runtime.machine_code.arena_layout import Passage as Moved
 
 
@@ -218,12 +218,12 @@ def _read(statement: Statement, load: Load, cond: Cond) -> Read:
     """A load with the ranges of the indices that its positions and its condition mention."""
     axes = (*statement.axes, *(pick.axis for pick in load.picks))
     sizes = {axis.index: axis.size for axis in axes}
-    open_ = {d for e in (*load.dims, *load.axes) for d in dims_of(e)}
-    open_ |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+    open_ = {d for e in (*load.dims, *load.axes) for d in e.dims}
+    open_ |= cond.dims
     ranges: dict[Dim, Expr] = {}
     while open_:
         found = {d: sizes[d] for d in sizes if d in open_ and d not in ranges}
         ranges.update(found)
-        open_ = {d for size in found.values() for d in dims_of(size)}
+        open_ = {d for size in found.values() for d in size.dims}
     ordered = tuple((d, ranges[d]) for d in sizes if d in ranges)
     return Read(load.tensor, load.dims, load.axes, cond, ordered)

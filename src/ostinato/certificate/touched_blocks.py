@@ -28,7 +28,7 @@ from ostinato.certificate.order import (
 from ostinato.certificate.slots import Misplaced
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr
 from ostinato.pdg.intervals import Interval, interval, is_quasi_affine
 
 Env = Mapping[Dim | Extent, int]
@@ -185,10 +185,10 @@ class Called:
         """How many rows of a slot a call touches at most, counted from where it stands."""
         stands, most = set[Expr](), 0
         if len({a.at[slot] for a in self.accesses}) == 1:
-            if all(dims_of(a.at[slot]) <= a.still for a in self.accesses):
+            if all(a.at[slot].dims <= a.still for a in self.accesses):
                 return 1  # wherever it is
         for a in self.accesses:
-            fixed = [(x, k) for x, k in a.at[slot].terms if dims_of(Expr(((x, 1),), 0)) <= a.still]
+            fixed = [(x, k) for x, k in a.at[slot].terms if Expr(((x, 1),), 0).dims <= a.still]
             stands.add(Expr(tuple(fixed), 0))
             ranges = {d: Interval(0, max(0, interval(e).high - 1)) for d, e in a.ranges.items()}
             reach = interval(a.at[slot] - Expr(tuple(fixed), 0), ranges)
@@ -234,7 +234,7 @@ class Called:
             if not behind or not isinstance(behind[0], Dim):
                 made = self._leaf(here, turns, depth)
                 places += [place] * (1 + len(made.rounds))
-            elif any(behind[0] in dims_of(a.at[slot]) for a in here):
+            elif any(behind[0] in a.at[slot].dims for a in here):
                 made = self._passing(here[0].loops[behind[0]], here, turns, depth + 2)
                 places += [place] * (1 + len(made.rounds))
             else:
@@ -246,7 +246,7 @@ class Called:
     def _leaf(self, accesses: Sequence[_Access], turns: frozenset[Dim], depth: int) -> _Visit:
         """The visit of a leaf that is in no loop that passes through the history."""
         at = [a.at[self.passage.slot] for a in accesses]
-        if dims_of(at[0]) <= turns and all(e == at[0] for e in at):
+        if at[0].dims <= turns and all(e == at[0] for e in at):
             return _Visit(
                 None, tuple((a.read is None, e) for a, e in zip(accesses, at, strict=True)), ()
             )
@@ -279,7 +279,7 @@ class Called:
             return Interval(away.as_int(), away.as_int())
         if a.read is None or not is_quasi_affine(index) or isinstance(a.step, Fill):
             return None
-        if loop.dim not in dims_of(index) and a.read.when == ALWAYS:
+        if loop.dim not in index.dims and a.read.when == ALWAYS:
             return None
         step, dims = Dim("step"), a.step.dims
         inside = [(d, e) for d, e in a.read.ranges if is_quasi_affine(e) and d not in dims]
@@ -294,7 +294,7 @@ class Called:
             raise self.refuse("is gone through in more than one loop")
         for d, size in a.read.ranges if a.read is not None else ():
             first = index - expr(d)
-            if d in dims_of(index) and dims_of(first) | dims_of(size) <= known:
+            if d in index.dims and first.dims | size.dims <= known:
                 return first, first + size
         raise self.refuse("is not passed through step by step")
 
@@ -310,7 +310,7 @@ class Called:
 
     def _values(self, loop: Loop, env: Env) -> range:
         """The values of a turn, in that call of a kernel that has most of them."""
-        unknown = sorted((dims_of(loop.hi) - env.keys()), key=lambda d: d.serial)
+        unknown = sorted((loop.hi.dims - env.keys()), key=lambda d: d.serial)
         if not unknown:
             return range(evaluate(loop.lo, env), evaluate(loop.hi, env))
         loops = self.accesses[0].loops

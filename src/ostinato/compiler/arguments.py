@@ -10,7 +10,6 @@ import numpy as np
 
 from ostinato.language.dims import is_integer
 from ostinato.language.shown import is_a, shown
-from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.pdg.functions import Array
 from ostinato.pdg.given_arrays import converted, masked
@@ -258,7 +257,7 @@ def node_symbols(node: Node) -> set[Dim | Extent]:
         case Part(_, index):
             mentioned += [index.lo, index.hi] if isinstance(index, Slice) else [index]
         case Case(cond):
-            return {*cond_symbols(cond), *(s for e in mentioned for s in symbols(e))}
+            return {*cond.symbols, *(s for e in mentioned for s in symbols(e))}
         case _:
             pass
     return {*node.domain, *(s for e in mentioned for s in symbols(e))}

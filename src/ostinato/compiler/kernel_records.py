@@ -12,7 +12,6 @@ from ostinato.codegen.ir.tree import Kernel, computed_in
 from ostinato.codegen.planning.planned import Plan
 from ostinato.machine.cost_model import CostModel
 from ostinato.machine.profile import Profile
-from ostinato.pdg.index import dims_of
 from ostinato.pdg.node import Along, Gather, Host, Map, Matmul, Node, Pdg, Random, Rec, Reduce
 from ostinato.provenance.operations import HOST, Key, key_of
 from ostinato.report.kernels import KernelRecord, Served
@@ -168,7 +167,7 @@ class Records:
             return 1
         names = computed_in(kernel.body)
         axes = (a for name in sorted(names) for a in self.plan.statements[name].axes)
-        found = (a.pad for a in axes if kernel.parallel.dim in dims_of(a.size))
+        found = (a.pad for a in axes if kernel.parallel.dim in a.size.dims)
         return next((pad.as_int() for pad in found if pad.is_const), 1)
 
     def _shares(self, done: KernelWork) -> Shares:

@@ -21,7 +21,7 @@ from ostinato.pdg.errors import DomainError, OptionError, OstinatoError, ShapeEr
 from ostinato.pdg.expansion import expanded
 from ostinato.pdg.functions import HALVES, Array
 from ostinato.pdg.half_storage import encoded
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.invariants import debug
 from ostinato.pdg.node import Input, Node, Pdg
 from ostinato.pdg.pass_record import with_added
@@ -132,7 +132,7 @@ def assemble(
         constants=constants,
         domains={name: tuple(d.name for d in node.domain) for name, node in pdg.outputs},
         shapes={name: whole_shape(node) for name, node in pdg.outputs},
-        varying={name: x.shape for name, x in pdg.outputs if any(map(dims_of, x.shape))},
+        varying={name: x.shape for name, x in pdg.outputs if any(each.dims for each in x.shape)},
         lines={name: node.where for name, node in pdg.outputs},
         words=Words(*WORDS),
         memory_limit=options.memory_limit,

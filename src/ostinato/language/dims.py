@@ -379,7 +379,7 @@ def dim(name: str, size: IndexExpression | int | None = None) -> Dimension:
     if not is_one or of is None:
         fact = f"dim({name!r}, size={size!r}) is not one dimension and its size"
         raise AffineError(fact, 'Write dim("n", size=t.size // 4).', where)
-    inside = sorted(d.name for d in index.dims_of(of))
+    inside = sorted(d.name for d in of.dims)
     if inside:
         fact = f"the size `{of}` of `{name}` depends on the dimension `{inside[0]}`"
         raise AffineError(fact, "Sizes are made of numbers and extents, such as t.size.", where)

@@ -90,7 +90,7 @@ def _alive(roots: Sequence[Node], known: Iterable[Definition]) -> list[Tensor]:
 def _masked(node: Node, sources: frozenset[Definition], x: Tensor) -> Tensor:
     """The derivative by a ragged tensor, which has none where it has no elements."""
     found = Tensor(node, sources)
-    if x.mask is None:
+    if not x.mask.parts:
         return found
     live = Mask(x.mask.parts)
     return Tensor(dense(Tensor(node, sources, mask=live), 0), sources, mask=Mask(x.mask.parts, 0))

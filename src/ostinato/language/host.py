@@ -13,7 +13,7 @@ from ostinato.pdg import build
 from ostinato.pdg.errors import HostError, ShapeError
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.host_functions import HostFunction, Result, parts
-from ostinato.pdg.index import Dim, Slice, dims_of, expr, product
+from ostinato.pdg.index import Dim, Slice, expr, product
 from ostinato.pdg.node import PURE, Host, Node, intern
 from ostinato.pdg.origin import Origin
 from ostinato.pdg.plaintext import plain
@@ -118,7 +118,7 @@ def _results(
     pairs = cast(Declared, shape) if _is_several(shape) else [(cast(ShapeLike, shape), dtype)]
     out = tuple(Result(as_shape(s), check_dtype(d, where)) for s, d in pairs)
     for size in (size for r in out for size in r.shape):
-        if dims_of(size) or (size.is_const and size.const < 1):
+        if size.dims or (size.is_const and size.const < 1):
             fact = f"`{name}` is declared with an axis of size {size}"
             raise ShapeError(fact, "Use sizes of at least 1, of numbers and extents.", where)
     return out

@@ -34,7 +34,7 @@ from ostinato.pdg import build
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.extra_dims import inner
 from ostinato.pdg.functions import FLOATS
-from ostinato.pdg.index import dims_of, expr
+from ostinato.pdg.index import expr
 from ostinato.pdg.naming import sized
 from ostinato.provenance.place import place
 
@@ -196,7 +196,7 @@ def _square(x: Tensor, name: str) -> Tensor:
     if shape[-1] == expr(0):
         fact = f"`{name}` of {sized(x.node)}: the matrix has no rows"
         raise ShapeError(fact, "Give matrices of at least one row.", place())
-    if dims_of(shape[-1]):
+    if shape[-1].dims:
         fact = f"`{name}` of {sized(x.node)}: the size depends on the point"
         remedy = "Give a matrix of a fixed size, such as one that is 1 on the rest of its diagonal."
         raise ShapeError(fact, remedy, place())

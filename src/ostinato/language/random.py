@@ -122,7 +122,7 @@ def categorical(logits: Tensor) -> Tensor:
     u = Tensor(drawn, frozenset())
     sums = _sums(p, p.node.shape[-1])
     # Of the sum of all, which is 1 but for rounding: a draw passes no last place that is possible.
-    whole = sums[..., -1:] if sums.mask is None else sums.max(-1, keepdims=True)
+    whole = sums[..., -1:] if not sums.mask.parts else sums.max(-1, keepdims=True)
     return (u[..., None] * whole >= sums).sum(-1)
 
 

@@ -13,10 +13,10 @@ from ostinato.language.record import Record, matched
 from ostinato.language.shown import is_a, shown
 from ostinato.language.tensor import ShapeLike, Tensor, as_operand, as_shape, is_like, merged
 from ostinato.pdg import build
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, cond_symbols, equal, every
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every
 from ostinato.pdg.errors import DtypeError, EquationError, ShapeError
 from ostinato.pdg.functions import HALVES, computed_in, has_derivative
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Dtype, Node, Rec, intern
 from ostinato.pdg.origin import Origin
@@ -75,7 +75,7 @@ class Recurrent(Tensor):
         return items
 
     def _check_condition(self, cond: Cond, where: str) -> None:
-        mentioned = {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+        mentioned = set(cond.dims)
         self._check_dims(mentioned, "the left side mentions", "", where)
 
     def _refuse_unreachable(self, cond: Cond, where: str) -> None:
@@ -158,7 +158,7 @@ def _scalar(value: bool | int | float, dtype: Dtype, rec: Tensor, where: str) ->
         fact = f"`{rec.node}` is {dtype}, the right side of its equation is {value}"
         raise DtypeError(fact, "Use a value of its type.", where)
     sizes = rec.node.shape
-    return literal(value, dtype, () if any(map(dims_of, sizes)) else sizes, where)
+    return literal(value, dtype, () if any(each.dims for each in sizes) else sizes, where)
 
 
 def _widens(source: Dtype, target: Dtype) -> bool:
@@ -186,7 +186,7 @@ def _left(
         if k == 0:
             return ALWAYS
         return at_least(dim, k) if k > 0 else at_least(extent - 1 + k, dim)
-    if dims_of(at):
+    if at.dims:
         raise EquationError(f"the left side of `{rec.node}` has `{at}` for `{dim}`", _REMEDY, where)
     fixed.add(dim)
     return equal(dim, at + extent if at.is_const and at.const < 0 else at)
@@ -231,7 +231,7 @@ def input(  # noqa: A001  # the language's word
     dims = as_dims(over, where)
     _check_order(f"input `{name}`", "arrays", dims, where)
     sizes, found = as_shape(shape), check_dtype(dtype, where)
-    varying = build.order({dim for size in sizes for dim in dims_of(size)})
+    varying = build.order({dim for size in sizes for dim in size.dims})
     if varying:
         fact = f"`{name}` of shape {show_shape(sizes)} has another size at each `{varying[0]}`"
         raise ShapeError(fact, f"Give it `{varying[0].extent}` elements, and read a slice.", where)

@@ -39,7 +39,7 @@ def stop(t: Dimension, when: Tensor | Condition) -> None:
     if done.dtype != "bool":
         fact = f"`{dim}` stops when {called(done.node)} is true, but that is {done.dtype}"
         raise DtypeError(fact, "Compare it: ot.stop(t, when=x > 0).", where)
-    if done.ndim or done.mask is not None:
+    if done.ndim or done.mask.parts:
         fact = f"`{dim}` stops when {sized(done.node)} is true, which is no scalar"
         raise ShapeError(fact, "Reduce it with `.any()` or `.all()`.", where)
     if dim not in done.over:
@@ -141,7 +141,7 @@ def _where_alive(ending: Ending, x: Tensor) -> Tensor:
 
 
 def _axis_lengths(x: Tensor) -> Tensor | None:
-    if x.mask is None or len(x.mask.parts) != 1 or len(x.mask.parts[0].ragged) != 1:
+    if len(x.mask.parts) != 1 or len(x.mask.parts[0].ragged) != 1:
         return None
     live = x.mask.parts[0]
     (axis,) = live.ragged

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.language.array import along, bits, dtypes, matrix, movement, reduction
 from ostinato.language.array import elementwise as element
-from ostinato.language.array.dtypes import DtypeName, Operand, check_dtype, convert, literal
+from ostinato.language.array.dtypes import (
+    DtypeName,
+    Operand,
+    check_dtype,
+    convert,
+    literal,
+    numbers,
+)
 from ostinato.language.array.indexing import by_dimension
-from ostinato.language.array.literals import numbers
 from ostinato.language.array.reduction import Axes
 from ostinato.language.definition import Definition
 from ostinato.language.dims import Condition, IndexExpression, lift
 from ostinato.language.protocols import Unassigned
+from ostinato.language.ragged.mask import WHOLE, Mask
 from ostinato.language.shown import is_a, shown
 from ostinato.pdg import build
 from ostinato.pdg.constant import Scalar
@@ -28,13 +35,37 @@ from ostinato.pdg.node import Dtype, Input, Node, Rec
 from ostinato.pdg.plaintext import require_name
 from ostinato.provenance.place import place
 
-if TYPE_CHECKING:
-    from ostinato.language.ragged.mask import Mask
-
 Size = int | IndexExpression
 ShapeLike = Size | Sequence[Size]
 Array = npt.NDArray[Any]
 MOST_ELEMENTS = 2**59  # whose bytes have int64 addresses
+
+
+_Operator = Callable[["Tensor", object], "Tensor"]
+
+
+def _operator(fn: Callable[[object, object], Tensor]) -> tuple[_Operator, _Operator]:
+    """An operator of a tensor on the left, and of one on the right.
+
+    Operands of other libraries are left to the other side.
+    """
+
+    def left(self: Tensor, other: object) -> Tensor:
+        return fn(self, other) if is_ours(self, other) else NotImplemented
+
+    def right(self: Tensor, other: object) -> Tensor:
+        return fn(other, self) if is_ours(other, self) else NotImplemented
+
+    return left, right
+
+
+def _elementwise(fn: str) -> tuple[_Operator, _Operator]:
+    return _operator(lambda x, y: elementwise(fn, x, y))
+
+
+def _bitwise(fn: str) -> tuple[_Operator, _Operator]:
+    """An operator on the bits of integers, or on booleans."""
+    return _operator(lambda x, y: apply(bits.bitwise, fn, x, y))
 
 
 class Tensor(Unassigned):
@@ -61,7 +92,7 @@ class Tensor(Unassigned):
         node: Node,
         sources: frozenset[Definition],
         over: tuple[Dim, ...] | None = None,
-        mask: Mask | None = None,
+        mask: Mask = WHOLE,
     ) -> None:
         self.node = node
         self.sources = sources
@@ -163,88 +194,35 @@ class Tensor(Unassigned):
 
     __hash__ = object.__hash__
 
-    def __add__(self, other: object) -> Tensor:
-        return _binary("add", self, other)
+    __add__, __radd__ = _elementwise("add")
+    __sub__, __rsub__ = _elementwise("sub")
+    __mul__, __rmul__ = _elementwise("mul")
+    __truediv__, __rtruediv__ = _elementwise("div")
+    __floordiv__, __rfloordiv__ = _elementwise("floordiv")
+    __mod__, __rmod__ = _elementwise("mod")
+    __pow__, __rpow__ = _operator(lambda x, y: apply(element.power, x, y))
+    __matmul__, __rmatmul__ = _operator(
+        lambda x, y: apply(matrix.matmul, as_tensor(x), as_tensor(y))
+    )
+    __and__, __rand__ = _bitwise("and")
+    __or__, __ror__ = _bitwise("or")
+    __xor__, __rxor__ = _bitwise("xor")
+    __lshift__, __rlshift__ = _bitwise("shl")
+    __rshift__, __rrshift__ = _bitwise("shr")
+    __lt__, __gt__ = _elementwise("lt")[0], _elementwise("gt")[0]
+    __le__, __ge__ = _elementwise("le")[0], _elementwise("ge")[0]
 
-    def __radd__(self, other: object) -> Tensor:
-        return _binary("add", other, self)
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
+        return elementwise("eq", self, other) if is_ours(self, other) else NotImplemented
 
-    def __sub__(self, other: object) -> Tensor:
-        return _binary("sub", self, other)
-
-    def __rsub__(self, other: object) -> Tensor:
-        return _binary("sub", other, self)
-
-    def __mul__(self, other: object) -> Tensor:
-        return _binary("mul", self, other)
-
-    def __rmul__(self, other: object) -> Tensor:
-        return _binary("mul", other, self)
-
-    def __truediv__(self, other: object) -> Tensor:
-        return _binary("div", self, other)
-
-    def __rtruediv__(self, other: object) -> Tensor:
-        return _binary("div", other, self)
-
-    def __floordiv__(self, other: object) -> Tensor:
-        return _binary("floordiv", self, other)
-
-    def __rfloordiv__(self, other: object) -> Tensor:
-        return _binary("floordiv", other, self)
-
-    def __mod__(self, other: object) -> Tensor:
-        return _binary("mod", self, other)
-
-    def __rmod__(self, other: object) -> Tensor:
-        return _binary("mod", other, self)
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
+        return elementwise("ne", self, other) if is_ours(self, other) else NotImplemented
 
     def __divmod__(self, other: object) -> tuple[Tensor, Tensor]:
         return self // other, self % other
 
     def __rdivmod__(self, other: object) -> tuple[Tensor, Tensor]:
         return self.__rfloordiv__(other), self.__rmod__(other)
-
-    def __pow__(self, other: object) -> Tensor:
-        return apply(element.power, self, other) if is_ours(self, other) else NotImplemented
-
-    def __rpow__(self, other: object) -> Tensor:
-        return apply(element.power, other, self) if is_ours(self, other) else NotImplemented
-
-    def __matmul__(self, other: object) -> Tensor:
-        is_here = is_ours(self, other)
-        return apply(matrix.matmul, self, as_tensor(other)) if is_here else NotImplemented
-
-    def __rmatmul__(self, other: object) -> Tensor:
-        is_here = is_ours(self, other)
-        return apply(matrix.matmul, as_tensor(other), self) if is_here else NotImplemented
-
-    def __and__(self, other: object) -> Tensor:
-        return _bits("and", self, other)
-
-    __rand__ = __and__
-
-    def __or__(self, other: object) -> Tensor:
-        return _bits("or", self, other)
-
-    __ror__ = __or__
-
-    def __xor__(self, other: object) -> Tensor:
-        return _bits("xor", self, other)
-
-    __rxor__ = __xor__
-
-    def __lshift__(self, other: object) -> Tensor:
-        return _bits("shl", self, other)
-
-    def __rlshift__(self, other: object) -> Tensor:
-        return _bits("shl", other, self)
-
-    def __rshift__(self, other: object) -> Tensor:
-        return _bits("shr", self, other)
-
-    def __rrshift__(self, other: object) -> Tensor:
-        return _bits("shr", other, self)
 
     def __invert__(self) -> Tensor:
         return apply(bits.invert, self)
@@ -257,24 +235,6 @@ class Tensor(Unassigned):
 
     def __abs__(self) -> Tensor:
         return elementwise("abs", self)
-
-    def __lt__(self, other: object) -> Tensor:
-        return _binary("lt", self, other)
-
-    def __le__(self, other: object) -> Tensor:
-        return _binary("le", self, other)
-
-    def __gt__(self, other: object) -> Tensor:
-        return _binary("gt", self, other)
-
-    def __ge__(self, other: object) -> Tensor:
-        return _binary("ge", self, other)
-
-    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
-        return _binary("eq", self, other)
-
-    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]  # elementwise, as in NumPy
-        return _binary("ne", self, other)
 
     def cast(self, dtype: DtypeName) -> Tensor:
         """Return the tensor in another dtype; floats are truncated to integers."""
@@ -456,7 +416,7 @@ def merged(*values: object) -> frozenset[Definition]:
 
     Errors: ShapeError for a ragged operand.
     """
-    if any(isinstance(value, Tensor) and value.mask is not None for value in values):
+    if any(isinstance(value, Tensor) and value.mask.parts for value in values):
         from ostinato.language.ragged.dispatch import refuse
 
         refuse(values)
@@ -465,7 +425,7 @@ def merged(*values: object) -> frozenset[Definition]:
 
 def apply(fn: Callable[..., Node], *arguments: object) -> Tensor:
     """Return a node-level function of operands; arguments that are no operands pass unchanged."""
-    if any(isinstance(a, Tensor) and a.mask is not None for a in arguments):
+    if any(isinstance(a, Tensor) and a.mask.parts for a in arguments):
         from ostinato.language.ragged import dispatch
 
         return dispatch.ragged(fn, arguments)
@@ -480,21 +440,9 @@ def apply(fn: Callable[..., Node], *arguments: object) -> Tensor:
 
 def elementwise(fn: str, *operands: object) -> Tensor:
     """Return an elementwise function of operands."""
-    if any(isinstance(x, Tensor) and x.mask is not None for x in operands):
+    if any(isinstance(x, Tensor) and x.mask.parts for x in operands):
         from ostinato.language.ragged import operators
 
         return operators.elementwise(fn, *operands)
     made = element.elementwise(fn, *map(as_operand, operands), where=place())
     return Tensor(made, sources_of(*operands))
-
-
-def _binary(fn: str, left: object, right: object) -> Tensor:
-    """An operator; operands of other libraries are left to the other side."""
-    is_here = is_ours(left, right)
-    return elementwise(fn, left, right) if is_here else cast(Tensor, NotImplemented)
-
-
-def _bits(fn: str, left: object, right: object) -> Tensor:
-    """An operator on the bits of integers, or on booleans."""
-    is_here = is_ours(left, right)
-    return apply(bits.bitwise, fn, left, right) if is_here else cast(Tensor, NotImplemented)

@@ -5,9 +5,8 @@ from ostinato.optim import schedule
 from ostinato.optim.adaptive import LAMB, Adagrad, Adam, AdamW, RMSProp
 from ostinato.optim.average import exponential_average, running_average
 from ostinato.optim.clip import Clipped, clip_norm, clip_value, global_norm
-from ostinato.optim.masked import Masked
 from ostinato.optim.momentum import SGD, Lion
-from ostinato.optim.optimizer import Optimizer, Schedule
+from ostinato.optim.optimizer import Masked, Optimizer, Schedule
 
 __all__ = [
     "LAMB",

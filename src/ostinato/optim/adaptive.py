@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 
 from ostinato.language.functions.basic import expm1, logical_and, maximum, sqrt, square, where
 from ostinato.language.kinds import Fraction, NonNegative
@@ -21,6 +22,7 @@ from ostinato.optim.optimizer import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Adagrad(Optimizer):
     """``w - rate * g / (sqrt(s) + eps)`` with ``s`` the sum of ``g**2`` so far, as in PyTorch.
 
@@ -40,20 +42,12 @@ class Adagrad(Optimizer):
     [4.0, 3.0]
     """
 
-    def __init__(
-        self,
-        learning_rate: Rate = 1e-2,
-        eps: NonNegative = 1e-10,
-        *,
-        rate_decay: Tensor | NonNegative = 0.0,
-        start: Tensor | NonNegative = 0.0,
-        weight_decay: Tensor | NonNegative = 0.0,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.eps = eps
-        self.rate_decay = rate_decay
-        self.start = start
-        self.weight_decay = weight_decay
+    learning_rate: Rate = 1e-2
+    eps: NonNegative = 1e-10
+    _: KW_ONLY
+    rate_decay: Tensor | NonNegative = 0.0
+    start: Tensor | NonNegative = 0.0
+    weight_decay: Tensor | NonNegative = 0.0
 
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         slope = decayed(gradient, parameter, self.weight_decay)
@@ -66,6 +60,7 @@ class Adagrad(Optimizer):
         return parameter - rate * slope / (sqrt(following) + self.eps)
 
 
+@dataclass(eq=False, repr=False)
 class RMSProp(Optimizer):
     """``w - rate * g / (sqrt(s) + eps)`` with ``s`` the running mean of ``g**2``, as in PyTorch.
 
@@ -86,22 +81,13 @@ class RMSProp(Optimizer):
     [4.0, 2.0]
     """
 
-    def __init__(
-        self,
-        learning_rate: Rate = 1e-2,
-        decay: Fraction = 0.99,
-        eps: NonNegative = 1e-8,
-        *,
-        momentum: Fraction = 0.0,
-        centered: bool = False,
-        weight_decay: Tensor | NonNegative = 0.0,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.eps = eps
-        self.momentum = momentum
-        self.centered = centered
-        self.weight_decay = weight_decay
+    learning_rate: Rate = 1e-2
+    decay: Fraction = 0.99
+    eps: NonNegative = 1e-8
+    _: KW_ONLY
+    momentum: Fraction = 0.0
+    centered: bool = False
+    weight_decay: Tensor | NonNegative = 0.0
 
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         slope = decayed(gradient, parameter, self.weight_decay)
@@ -123,6 +109,7 @@ class RMSProp(Optimizer):
         return following
 
 
+@dataclass(eq=False, repr=False)
 class Adam(Optimizer):
     """Adam with bias correction, as in PyTorch.
 
@@ -141,18 +128,11 @@ class Adam(Optimizer):
     [1.0, 0.75, 0.5]
     """
 
-    def __init__(
-        self,
-        learning_rate: Rate = 1e-3,
-        betas: tuple[Fraction, Fraction] = (0.9, 0.999),
-        eps: NonNegative = 1e-8,
-        *,
-        weight_decay: Tensor | NonNegative = 0.0,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.betas = betas
-        self.eps = eps
-        self.weight_decay = weight_decay
+    learning_rate: Rate = 1e-3
+    betas: tuple[Fraction, Fraction] = (0.9, 0.999)
+    eps: NonNegative = 1e-8
+    _: KW_ONLY
+    weight_decay: Tensor | NonNegative = 0.0
 
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         rate = rate_of(self.learning_rate, parameter)
@@ -166,6 +146,7 @@ class Adam(Optimizer):
         return rate / bias1 * mean / spread
 
 
+@dataclass(eq=False, repr=False)
 class AdamW(Adam):
     """Adam whose parameters also shrink by ``1 - rate * weight_decay``, as in PyTorch.
 
@@ -181,15 +162,8 @@ class AdamW(Adam):
     [4.0, 2.0, 1.0]
     """
 
-    def __init__(
-        self,
-        learning_rate: Rate = 1e-3,
-        betas: tuple[Fraction, Fraction] = (0.9, 0.999),
-        eps: NonNegative = 1e-8,
-        *,
-        weight_decay: Tensor | NonNegative = 1e-2,
-    ) -> None:
-        super().__init__(learning_rate, betas, eps, weight_decay=weight_decay)
+    _: KW_ONLY
+    weight_decay: Tensor | NonNegative = 1e-2
 
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         rate = rate_of(self.learning_rate, parameter)
@@ -220,6 +194,7 @@ def _bias(beta: float, count: Tensor) -> Tensor:
     return -expm1(count * (math.log(beta) if beta else -math.inf))
 
 
+@dataclass(eq=False, repr=False)
 class LAMB(Optimizer):
     """Adam's direction plus ``weight_decay * w``, scaled to the size of each parameter tensor.
 
@@ -238,18 +213,11 @@ class LAMB(Optimizer):
     [4.0, 2.0, 1.0]
     """
 
-    def __init__(
-        self,
-        learning_rate: Rate = 1e-3,
-        betas: tuple[Fraction, Fraction] = (0.9, 0.999),
-        eps: NonNegative = 1e-6,
-        *,
-        weight_decay: Tensor | NonNegative = 0.0,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.betas = betas
-        self.eps = eps
-        self.weight_decay = weight_decay
+    learning_rate: Rate = 1e-3
+    betas: tuple[Fraction, Fraction] = (0.9, 0.999)
+    eps: NonNegative = 1e-6
+    _: KW_ONLY
+    weight_decay: Tensor | NonNegative = 0.0
 
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         (mean, variance), (bias1, bias2) = moments(parameter, gradient, self.betas)

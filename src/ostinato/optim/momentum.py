@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from ostinato.language.functions.basic import sign
 from ostinato.language.kinds import Fraction, NonNegative
 from ostinato.language.recurrent import Recurrent
@@ -57,6 +59,7 @@ class SGD(Optimizer):
         return parameter - rate_of(self.learning_rate, parameter) * change
 
 
+@dataclass(eq=False, repr=False)
 class Lion(Optimizer):
     """``w - rate * sign(beta1 * m + (1 - beta1) * g)``, one running mean ``m`` per parameter.
 
@@ -76,16 +79,10 @@ class Lion(Optimizer):
     [1.0, 0.75, 0.5]
     """
 
-    def __init__(
-        self,
-        learning_rate: Rate = 1e-4,
-        betas: tuple[Fraction, Fraction] = (0.9, 0.99),
-        *,
-        weight_decay: Tensor | NonNegative = 0.0,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.betas = betas
-        self.weight_decay = weight_decay
+    learning_rate: Rate = 1e-4
+    betas: tuple[Fraction, Fraction] = (0.9, 0.99)
+    _: KW_ONLY
+    weight_decay: Tensor | NonNegative = 0.0
 
     def step(self, parameter: Recurrent, gradient: Tensor) -> Tensor:
         (beta1, beta2), mean = self.betas, moment(parameter, "mean")

@@ -24,7 +24,7 @@ from ostinato.pdg.build import (
 )
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.constant import spelled, uniform
-from ostinato.pdg.index import Expr, dims_of, expr, product
+from ostinato.pdg.index import Expr, expr, product
 from ostinato.pdg.node import Broadcast, Const, Dtype, Map, Node, Reshape, Transpose
 
 _VIEWS = Broadcast | Reshape | Transpose
@@ -46,7 +46,7 @@ def fill(x: Node) -> float | None:
 
 def zeros(shape: Shape, dtype: Dtype, where: str = "") -> Node:
     """Return zeros; a size that depends on the point gives the node its domain."""
-    if not any(dims_of(size) for size in shape):
+    if not any(size.dims for size in shape):
         return const(0, dtype, shape)
     return broadcast(const(0, dtype, (ONE,) * len(shape)), shape, where)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
-from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import DtypeError, ShapeError, guess
 from ostinato.pdg.functions import FOLDS, FUNCTIONS, POSITIONS, has_derivative
-from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, dims_of, expr, product, substitute
+from ostinato.pdg.index import Dim, Expr, ExprLike, Index, Slice, expr, product
 from ostinato.pdg.naming import called, show_shape, sized
 from ostinato.pdg.node import (
     Affine,
@@ -54,7 +54,7 @@ def union_domain(args: Sequence[Node]) -> tuple[Dim, ...]:
 
 
 def _shape_dims(shape: Sequence[Expr]) -> set[Dim]:
-    return {d for size in shape for d in dims_of(size)}
+    return {d for size in shape for d in size.dims}
 
 
 def input_node(name: str, shape: Shape, dtype: Dtype, over: Sequence[Dim], where: str = "") -> Node:
@@ -87,13 +87,13 @@ def const(values: Scalar | Sequence[Scalar], dtype: Dtype, shape: Shape = ()) ->
 def affine(of: ExprLike) -> Node:
     """Return the int32 value of an index expression."""
     e = expr(of)
-    return intern((Affine(e), (), order(dims_of(e)), (), "int32"))
+    return intern((Affine(e), (), order(e.dims), (), "int32"))
 
 
 def iota(size: ExprLike) -> Node:
     """Return the int32 vector 0, 1, ..., size - 1."""
     n = expr(size)
-    return intern((Iota(n), (), order(dims_of(n)), (n,), "int32"))
+    return intern((Iota(n), (), order(n.dims), (n,), "int32"))
 
 
 def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
@@ -116,13 +116,13 @@ def read(x: Node, at: Sequence[tuple[Dim, Index]], where: str = "") -> Node:
     for _, index in kept:
         leading += [index.size] if isinstance(index, Slice) else []
         domain |= index.dims
-    shape = (*leading, *(substitute(size, points) for size in x.shape))
+    shape = (*leading, *(size.at(points) for size in x.shape))
     return intern((Read(tuple(kept)), (x,), order(domain), shape, x.dtype), Origin(where))
 
 
 def _varies(x: Node, dim: Dim) -> bool:
     """Whether the sizes of ``x`` follow a dimension."""
-    return any(dim in dims_of(size) for size in x.shape)
+    return any(dim in size.dims for size in x.shape)
 
 
 def _read_step(x: Node, at: Sequence[tuple[Dim, Index]], where: str) -> Node:
@@ -143,7 +143,7 @@ def _read_step(x: Node, at: Sequence[tuple[Dim, Index]], where: str) -> Node:
 
 
 def _varying(x: Node, dim: Dim, where: str) -> ShapeError:
-    size = next(size for size in x.shape if dim in dims_of(size))
+    size = next(size for size in x.shape if dim in size.dims)
     fact = f"{sized(x)} is read at several steps of `{dim}`, at which its sizes differ"
     remedy = f"Fold the axis of size {size} first; `[..., lo:hi]` slices the axis itself."
     return ShapeError(fact, remedy, where)
@@ -407,7 +407,7 @@ def along(
     assert size is not None, f"{fn} needs a size"
     shape = _pointwise(padded, k, f"`{function.shown}`", where)
     shape[k] = size
-    domain = order({d for a in args for d in a.domain} | dims_of(size))
+    domain = order({d for a in args for d in a.domain} | size.dims)
     dtype: Dtype = "int32" if function.positions else args[0].dtype
     return intern((Along(fn, k, size), padded, domain, tuple(shape), dtype), Origin(where))
 
@@ -432,7 +432,7 @@ def case(cond: Cond, a: Node, b: Node, where: str = "") -> Node:
         left, right = f"{show_shape(a.shape)} {a.dtype}", f"{show_shape(b.shape)} {b.dtype}"
         fact = f"one case gives {left}, another {right}"
         raise ShapeError(fact, "All cases must have one shape and dtype.", where)
-    mentioned = {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+    mentioned = cond.dims
     domain = order(set(a.domain) | set(b.domain) | mentioned)
     return intern((Case(cond), (a, b), domain, a.shape, a.dtype), Origin(where))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import assert_never
+from typing import assert_never, cast
 
 from ostinato.pdg.hashed_once import Keyed, hashed_once
 from ostinato.pdg.index import (
@@ -16,14 +16,45 @@ from ostinato.pdg.index import (
     Substitution,
     evaluate,
     expr,
-    substitute,
     symbols,
 )
 
 
+class _Condition(Keyed):
+    """What every condition is asked for, as an index is."""
+
+    __slots__ = ()
+
+    @property
+    def symbols(self) -> frozenset[Dim | Extent]:
+        """All dimensions and extents that it mentions."""
+        return frozenset[Dim | Extent]().union(*map(symbols, compared(cast("Cond", self))))
+
+    @property
+    def dims(self) -> frozenset[Dim]:
+        """The dimensions that it mentions."""
+        return frozenset(s for s in self.symbols if isinstance(s, Dim))
+
+    def at(self, by: Substitution) -> Cond:
+        """Where dimensions or extents are replaced by expressions, all at once."""
+        match cast("Cond", self):
+            case Compare(of, "ge"):
+                return at_least(of.at(by), 0)
+            case Compare(of, _):
+                return equal(of.at(by), 0)
+            case Every(of_):
+                return every(*(c.at(by) for c in of_))
+            case Some(of_):
+                return some(*(c.at(by) for c in of_))
+            case Negation(of__):
+                return negation(of__.at(by))
+            case other:
+                assert_never(other)
+
+
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Compare(Keyed):
+class Compare(_Condition):
     """``of >= 0`` or ``of == 0``."""
 
     of: Expr
@@ -37,7 +68,7 @@ class Compare(Keyed):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Every(Keyed):
+class Every(_Condition):
     """All conditions hold; ``Every(())`` is true."""
 
     of: tuple[Cond, ...]
@@ -48,7 +79,7 @@ class Every(Keyed):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Some(Keyed):
+class Some(_Condition):
     """At least one condition holds; ``Some(())`` is false."""
 
     of: tuple[Cond, ...]
@@ -59,7 +90,7 @@ class Some(Keyed):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Negation(Keyed):
+class Negation(_Condition):
     """The condition does not hold."""
 
     of: Cond
@@ -129,23 +160,6 @@ def negation(cond: Cond) -> Cond:
             return Negation(cond)
 
 
-def substitute_cond(cond: Cond, by: Substitution) -> Cond:
-    """Replace dimensions or extents in a condition."""
-    match cond:
-        case Compare(of, "ge"):
-            return at_least(substitute(of, by), 0)
-        case Compare(of, _):
-            return equal(substitute(of, by), 0)
-        case Every(of_):
-            return every(*(substitute_cond(c, by) for c in of_))
-        case Some(of_):
-            return some(*(substitute_cond(c, by) for c in of_))
-        case Negation(of__):
-            return negation(substitute_cond(of__, by))
-        case other:
-            assert_never(other)
-
-
 def holds(cond: Cond, point: Point) -> bool:
     """Whether the condition is true at a point."""
     match cond:
@@ -173,8 +187,3 @@ def compared(cond: Cond) -> Iterator[Expr]:
                 todo.append(inner)
             case several:
                 todo.extend(reversed(several.of))
-
-
-def cond_symbols(cond: Cond) -> frozenset[Dim | Extent]:
-    """All dimensions and extents that the condition mentions."""
-    return frozenset[Dim | Extent]().union(*map(symbols, compared(cond)))

@@ -9,11 +9,12 @@ are equal, so they compare, hash and intern by value.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import gcd
-from typing import assert_never, cast
+from operator import mul
+from typing import Generic, Protocol, Self, TypeVar, assert_never, cast
 
 from ostinato.pdg.hashed_once import Keyed, hashed_once
 
@@ -158,11 +159,22 @@ class Expr(_Asked):
     @property
     def dims(self) -> frozenset[Dim]:
         """The dimensions that it mentions."""
-        return dims_of(self)
+        try:
+            return self.known_dims
+        except AttributeError:
+            found = _dims(self)
+            object.__setattr__(self, "known_dims", found)
+            return found
 
     def at(self, by: Substitution) -> Expr:
         """Where dimensions or extents are replaced by expressions, all at once."""
-        return substitute(self, by)
+        table = cast("Mapping[Dim | Extent, Expr]", by)
+        for atom, _ in self.terms:
+            if not isinstance(atom, (Dim, Extent)) or atom in table:
+                break
+        else:
+            return self
+        return Numbers(expr, lambda atom: table.get(atom) or expr(atom), extremum).value(self)
 
     def __add__(self, other: ExprLike) -> Expr:
         right = other if isinstance(other, Expr) else expr(other)
@@ -297,7 +309,8 @@ def mod(value: ExprLike, by: int) -> Expr:
     return Expr(((Mod(rest, by), 1),), 0)
 
 
-def _extremum(kind: str, values: tuple[ExprLike, ...]) -> Expr:
+def extremum(kind: str, values: Sequence[ExprLike]) -> Expr:
+    """The least or the greatest of the expressions."""
     pick = min if kind == "min" else max
     flat: list[Expr] = []
     for value in map(expr, values):
@@ -318,12 +331,12 @@ def _extremum(kind: str, values: tuple[ExprLike, ...]) -> Expr:
 
 def minimum(*values: ExprLike) -> Expr:
     """The least of the expressions."""
-    return _extremum("min", values)
+    return extremum("min", values)
 
 
 def maximum(*values: ExprLike) -> Expr:
     """The greatest of the expressions."""
-    return _extremum("max", values)
+    return extremum("max", values)
 
 
 def factors(sizes: Iterable[ExprLike]) -> tuple[int, tuple[Expr, ...]]:
@@ -384,17 +397,6 @@ def _mentioned(atom: Atom) -> frozenset[Dim | Extent]:
     return frozenset[Dim | Extent]().union(*map(symbols, parts_of(atom)))
 
 
-def dims_of(value: ExprLike) -> frozenset[Dim]:
-    """The dimensions that the expression mentions."""
-    e = value if isinstance(value, Expr) else expr(value)
-    try:
-        return e.known_dims
-    except AttributeError:
-        found = _dims(e)
-        object.__setattr__(e, "known_dims", found)
-        return found
-
-
 def _dims(e: Expr) -> frozenset[Dim]:
     out: set[Dim] = set()
     for atom, _ in e.terms:
@@ -407,61 +409,59 @@ def _dims(e: Expr) -> frozenset[Dim]:
 
 Substitution = Mapping[Dim, Expr] | Mapping[Dim | Extent, Expr]
 
-
-def substitute(value: ExprLike, by: Substitution) -> Expr:
-    """Replace dimensions or extents by expressions, all at once."""
-    e = expr(value)
-    table = cast("Mapping[Dim | Extent, Expr]", by)
-    for atom, _ in e.terms:
-        if not isinstance(atom, (Dim, Extent)) or atom in table:
-            break
-    else:
-        return e
-    total = expr(e.const)
-    for atom, k in e.terms:
-        match atom:
-            case Dim() | Extent():
-                part = table.get(atom) or expr(atom)
-            case FloorDiv(of, by_):
-                part = floordiv(substitute(of, table), by_)
-            case Mod(of, by_):
-                part = mod(substitute(of, table), by_)
-            case Extremum(kind, of_):
-                part = _extremum(kind, tuple(substitute(x, table) for x in of_))
-            case Product(of_):
-                part = product(substitute(x, table) for x in of_)
-            case other:
-                assert_never(other)
-        total = total + (part if k == 1 else part * k)
-    return total
-
-
 Point = Mapping[Dim | Extent, int]
 
 
 def evaluate(value: ExprLike, point: Point) -> int:
     """The value at a point; ``point`` gives every dimension and extent that is mentioned."""
-    e = expr(value)
-    total = e.const
-    for atom, k in e.terms:
+    return Numbers(int, point.__getitem__, _of_integers).value(expr(value))
+
+
+def _of_integers(kind: str, values: Sequence[int]) -> int:
+    return min(values) if kind == "min" else max(values)
+
+
+class Number(Protocol):
+    """What an index expression may be computed in."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+    def __mul__(self, other: Self, /) -> Self: ...
+    def __floordiv__(self, by: int, /) -> Self: ...
+    def __mod__(self, by: int, /) -> Self: ...
+
+
+N = TypeVar("N", bound=Number)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers(Generic[N]):
+    """Numbers of some kind, and what each dimension and extent is: what expressions are then."""
+
+    integer: Callable[[int], N]
+    symbol: Callable[[Dim | Extent], N]
+    extremum: Callable[[str, Sequence[N]], N]
+
+    def value(self, e: Expr) -> N:
+        total = self.integer(e.const)
+        for atom, k in e.terms:
+            part = self._of_atom(atom)
+            total = total + (part if k == 1 else part * self.integer(k))
+        return total
+
+    def _of_atom(self, atom: Atom) -> N:
         match atom:
             case Dim() | Extent():
-                total += k * point[atom]
+                return self.symbol(atom)
             case FloorDiv(of, by):
-                total += k * (evaluate(of, point) // by)
+                return self.value(of) // by
             case Mod(of, by):
-                total += k * (evaluate(of, point) % by)
+                return self.value(of) % by
             case Extremum(kind, of_):
-                values = [evaluate(x, point) for x in of_]
-                total += k * (min(values) if kind == "min" else max(values))
+                return self.extremum(kind, [self.value(x) for x in of_])
             case Product(of_):
-                value_ = k
-                for x in of_:
-                    value_ *= evaluate(x, point)
-                total += value_
+                return reduce(mul, map(self.value, of_))
             case other:
                 assert_never(other)
-    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,11 +480,11 @@ class Slice:
     @property
     def dims(self) -> frozenset[Dim]:
         """The dimensions that it mentions."""
-        return dims_of(self.lo) | dims_of(self.hi)
+        return self.lo.dims | self.hi.dims
 
     def at(self, by: Substitution) -> Slice:
         """Where dimensions or extents are replaced by expressions, all at once."""
-        return Slice(substitute(self.lo, by), substitute(self.hi, by), self.step)
+        return Slice(self.lo.at(by), self.hi.at(by), self.step)
 
     @property
     def size(self) -> Expr:

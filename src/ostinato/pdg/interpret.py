@@ -19,7 +19,7 @@ from ostinato.pdg.condition import holds
 from ostinato.pdg.errors import ArgumentError, CoverageError, CycleError, DomainError
 from ostinato.pdg.functions import FUNCTIONS, REPEATED, Array, fold_unit
 from ostinato.pdg.host_functions import HostFunction
-from ostinato.pdg.index import Dim, Extent, Slice, dims_of, evaluate, symbols
+from ostinato.pdg.index import Dim, Extent, Slice, evaluate, symbols
 from ostinato.pdg.meaning import (
     Env,
     check_part,
@@ -153,7 +153,7 @@ class Interpreter:
         np.empty(lead, "bool")  # a MemoryError comes now, not after a year
         points = itertools.product(*map(range, lead))
         values = {point: self.value(node, point) for point in points}
-        ragged = any(dims_of(size) for size in node.shape)
+        ragged = any(size.dims for size in node.shape)
         if not ragged:
             shape = sizes(node.shape, self._env)
         else:
@@ -205,7 +205,7 @@ class Interpreter:
 
     def _shape(self, node: Node, point: Coordinates) -> tuple[int, ...]:
         found = sizes(node.shape, self._at(node, point))
-        if not any(map(dims_of, node.shape)):
+        if not any(each.dims for each in node.shape):
             self._shapes[node] = found
         return found
 
@@ -386,7 +386,7 @@ class Interpreter:
 
     def _remember(self, node: Node) -> None:
         """Keep a dense history of a node whose shape is the same at every point."""
-        if not any(dims_of(size) for size in node.shape):
+        if not any(size.dims for size in node.shape):
             lead = tuple(self._size(d) for d in node.domain)
             shape = sizes(node.shape, self._env)
             values = np.empty(lead + shape, widened(node.dtype, self.exact))

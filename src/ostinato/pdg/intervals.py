@@ -21,8 +21,8 @@ from ostinato.pdg.index import (
     Extremum,
     FloorDiv,
     Mod,
+    Numbers,
     Product,
-    dims_of,
     expr,
     parts_of,
 )
@@ -86,32 +86,14 @@ def interval(value: ExprLike, at: Mapping[Dim, Interval] | None = None) -> Inter
     >>> interval(2 * expr(Dim("t")) - Extent("T"))
     Interval(low=-1073741824, high=2147483645)
     """
-    e, known = expr(value), at or {}
-    total = Interval(e.const, e.const)
-    for atom, k in e.terms:
-        total = total + _of_atom(atom, known) * Interval(k, k)
-    return total
+    known = at or {}
 
-
-def _of_atom(atom: Atom, at: Mapping[Dim, Interval]) -> Interval:
-    match atom:
-        case Dim():
-            return at[atom] if atom in at else Interval(0, LONGEST - 1)
-        case Extent():
+    def symbol(atom: Dim | Extent) -> Interval:
+        if isinstance(atom, Extent):
             return Interval(1, LONGEST)
-        case FloorDiv(of, by):
-            return interval(of, at) // by
-        case Mod(of, by):
-            return interval(of, at) % by
-        case Extremum(kind, of_):
-            return extreme(kind, (interval(x, at) for x in of_))
-        case Product(of_):
-            out = Interval(1, 1)
-            for x in of_:
-                out = out * interval(x, at)
-            return out
-        case other:
-            assert_never(other)
+        return known[atom] if atom in known else Interval(0, LONGEST - 1)
+
+    return Numbers(lambda k: Interval(k, k), symbol, extreme).value(expr(value))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -160,7 +142,7 @@ def is_quasi_affine(value: ExprLike) -> bool:
     """Whether no dimension is multiplied: products of extents alone are numbers of the run."""
     for atom, k in expr(value).terms:
         if isinstance(atom, Product):
-            if dims_of(Expr(((atom, k),), 0)):
+            if Expr(((atom, k),), 0).dims:
                 return False
         elif not all(map(is_quasi_affine, parts_of(atom))):
             return False

@@ -7,9 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 
 from ostinato.pdg import build
-from ostinato.pdg.condition import cond_symbols
 from ostinato.pdg.errors import OptionError
-from ostinato.pdg.index import Dim
 from ostinato.pdg.naming import show_shape
 from ostinato.pdg.node import Equation, Host, Node, Pdg, Rec
 from ostinato.pdg.remake import remade
@@ -80,7 +78,7 @@ def _verify_equation(name: str, equation: Equation) -> None:
     rec = equation.rec
     assert rec.op == Rec(name), f"the equations of `{name}` define {_about(rec)}"
     for cond, right in equation.cases:
-        dims = {s for s in cond_symbols(cond) if isinstance(s, Dim)} | set(right.domain)
+        dims = cond.dims | set(right.domain)
         free = sorted(d.name for d in dims - set(rec.domain))
         assert not free, f"a case of `{name}` depends on {', '.join(free)}"
         same = (right.shape, right.dtype) == (rec.shape, rec.dtype)

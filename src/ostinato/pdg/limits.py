@@ -15,7 +15,7 @@ from functools import cache
 
 from ostinato.pdg.condition import Compare, Cond, Negation, compared
 from ostinato.pdg.errors import AffineError, DomainError, MemoryLimitError, ShapeError
-from ostinato.pdg.index import Dim, Expr, Extent, Slice, dims_of, evaluate, expr, product
+from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, product
 from ostinato.pdg.intervals import LARGEST, LONGEST, depth, interval, magnitude
 from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import Affine, Along, Case, Iota, Node, Part, Pdg, Read
@@ -227,7 +227,7 @@ def interpreted_bytes(pdg: Pdg, extents: Mapping[str, int]) -> int:
     env: dict[Dim | Extent, int] = {Extent(name): size for name, size in extents.items()}
     largest = points = 0
     for node in pdg.nodes():
-        if not any(dims_of(size) for size in node.shape):
+        if not any(size.dims for size in node.shape):
             elements = math.prod(max(0, evaluate(size, env)) for size in node.shape)
             largest = max(largest, elements * ELEMENT_BYTES)
     for _, node in pdg.results:

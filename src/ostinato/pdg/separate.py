@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import combinations
 
-from ostinato.pdg.condition import cond_symbols
-from ostinato.pdg.index import Dim, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Slice, expr
 from ostinato.pdg.node import MOVES, Case, Linear, Map, Matmul, Node, Part, Pdg, Read, Scan
 
 _NONE = frozenset[Dim]()
@@ -21,7 +20,7 @@ def separate_dims(pdg: Pdg) -> tuple[Dim, ...]:
     """
     found = set(pdg.dims())
     for d in pdg.dims():
-        found -= dims_of(expr(d.extent))
+        found -= expr(d.extent).dims
     conds = [cond for equation in pdg.equations.values() for cond, _ in equation.cases]
     last = _held_by_outputs(pdg)
     reads = [n.op.at for n in pdg.nodes() if isinstance(n.op, Read) and n not in last]
@@ -31,7 +30,7 @@ def separate_dims(pdg: Pdg) -> tuple[Dim, ...]:
         found -= _joined(node, summed)
         conds += [node.op.cond] if isinstance(node.op, Case) else []
     for cond in conds:
-        found -= cond_symbols(cond)
+        found -= cond.symbols
     return tuple(d for d in pdg.dims() if d in found)
 
 
@@ -45,7 +44,7 @@ def loops_of(separate: tuple[Dim, ...]) -> tuple[Dim, ...]:
 
 def _joined(node: Node, summed: Set[Dim]) -> Set[Dim]:
     """The dimensions whose points have to do with each other in one operator, but for slices."""
-    sizes = _NONE.union(*map(dims_of, node.shape))
+    sizes = _NONE.union(*(each.dims for each in node.shape))
     match node.op:
         case Matmul():
             left, right = (frozenset(x.domain) for x in node.args)

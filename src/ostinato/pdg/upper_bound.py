@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from ostinato.pdg.index import (
@@ -14,11 +13,9 @@ from ostinato.pdg.index import (
     FloorDiv,
     Mod,
     Product,
-    dims_of,
     expr,
+    extremum,
     floordiv,
-    maximum,
-    minimum,
     product,
 )
 
@@ -37,7 +34,7 @@ def _extreme(e: Expr, upper: bool) -> Expr:
         return _extreme(paired, upper)
     options = _options(e)
     if options is not None:
-        return _of(options[0], [_extreme(x, upper) for x in options[1]])
+        return extremum(options[0], [_extreme(x, upper) for x in options[1]])
     total = expr(e.const)
     for atom, k in e.terms:
         high = upper == (k > 0)
@@ -51,17 +48,13 @@ def _extreme(e: Expr, upper: bool) -> Expr:
             case Mod(of, by):
                 part = expr(by - 1) if high else expr(0)
             case Extremum(kind, of_):
-                part = _of(kind, [_extreme(x, high) for x in of_])
+                part = extremum(kind, [_extreme(x, high) for x in of_])
             case Product(of_):  # sizes are never negative
                 part = product(_extreme(x, high) for x in of_)
             case other:
                 assert_never(other)
         total = total + part * k
     return total
-
-
-def _of(kind: str, values: Sequence[Expr]) -> Expr:
-    return minimum(*values) if kind == "min" else maximum(*values)
 
 
 def _paired(e: Expr) -> Expr | None:
@@ -85,8 +78,8 @@ def _options(e: Expr) -> tuple[str, tuple[Expr, ...]] | None:
     for atom, k in e.terms:
         if isinstance(atom, Extremum):
             rest = e - Expr(((atom, k),), 0)
-            inside = frozenset[Dim]().union(*map(dims_of, atom.of))
-            if dims_of(rest) & inside:
+            inside = frozenset[Dim]().union(*(each.dims for each in atom.of))
+            if rest.dims & inside:
                 flipped = {"min": "max", "max": "min"}[atom.kind]
                 return (atom.kind if k > 0 else flipped, tuple(rest + x * k for x in atom.of))
     return None

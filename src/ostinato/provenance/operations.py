@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.node import Node, Pdg, Read, Rec, Reduce
 from ostinato.pdg.origin import ENVIRONMENT, GRADIENT, MODEL, OPTIMIZER, Place, function_of, part_of
 from ostinato.pdg.scc import closed
@@ -108,7 +108,7 @@ def _reached(
 def _is_later(dim: Dim, at: Expr | Slice) -> bool:
     """Whether an index reaches from a point into the steps after it."""
     if isinstance(at, Slice):
-        return dim in dims_of(at.lo) and at.hi == expr(dim.extent)
+        return dim in at.lo.dims and at.hi == expr(dim.extent)
     ahead = at - expr(dim)
     return ahead.is_const and ahead.as_int() > 0
 

@@ -39,13 +39,18 @@ from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
 from ostinato.rl.environments.in_a_row import ConnectFour, InARow, TicTacToe
 from ostinato.rl.environments.lander import Lander
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
-from ostinato.rl.environments.partially_observed import PartiallyObserved
 from ostinato.rl.environments.pendulum import Pendulum
 from ostinato.rl.environments.small import Bandit, MemoryChain
 from ostinato.rl.environments.space_invaders import SpaceInvaders
-from ostinato.rl.environments.sticky import Sticky
 from ostinato.rl.environments.tabular import Tabular, Transitions
-from ostinato.rl.environments.wrapper import ChannelsFirst, FrameStack, TimeLimit, Wrapper
+from ostinato.rl.environments.wrapper import (
+    ChannelsFirst,
+    FrameStack,
+    PartiallyObserved,
+    Sticky,
+    TimeLimit,
+    Wrapper,
+)
 from ostinato.rl.evaluation import Episodes, evaluate, filmed, learnt, recorded
 from ostinato.rl.gymnasium.played_outside import Gymnasium
 from ostinato.rl.gymnasium.to_gymnasium import to_gymnasium, to_gymnasium_vector

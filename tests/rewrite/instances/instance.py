@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ostinato.pdg.build import input_node, order, read
-from ostinato.pdg.index import Dim, Expr, ExprLike, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, ExprLike, Slice, expr
 from ostinato.pdg.node import Dtype, Node, Pdg, Read, Transpose, intern
 
 
@@ -101,6 +101,6 @@ def useless(x: Node, op: Read | Transpose) -> Node:
     """A read or transpose that changes nothing, which the constructors would drop."""
     read_at: set[Dim] = set()
     if isinstance(op, Read):
-        read_at = {d for _, e in op.at if isinstance(e, Expr) for d in dims_of(e)}
+        read_at = {d for _, e in op.at if isinstance(e, Expr) for d in e.dims}
     over = order({*x.domain, *read_at})
     return intern((op, (x,), over, x.shape, x.dtype))

@@ -45,7 +45,7 @@ from dataclasses import field
 from ostinato.codegen.ir.system import Call as Applied
 from ostinato.codegen.ir.system import Choice, Load, Statement, Value, children
 from ostinato.codegen.ir.tree import Nest
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim
 
 SUMS = frozenset(("add", "sub"))
 
@@ -98,7 +98,7 @@ class _Ways:
     def load(self, load: Load) -> Mapping[str, float]:
         if load.tensor not in self.own:
             return {}
-        if any(self.dim in dims_of(at) and at.as_dim() is None for at in load.dims):
+        if any(self.dim in at.dims and at.as_dim() is None for at in load.dims):
             return {load.tensor: 0.0}
         return self.known.get(load.tensor, {})
 
@@ -273,7 +273,7 @@ class _Walk(Walk):
         shared = self.plan.target.shared_lanes
         statements = map(self.plan.statements.__getitem__, computed_in(kernel.body))
         axes = (a for s in statements for a in s.axes)
-        sizes = (a.size for a in axes if not dims_of(a.size))
+        sizes = (a.size for a in axes if not a.size.dims)
         return bool(shared) and any(evaluate(size, point) > shared for size in sizes)
 
     def trees(self, trees: Sequence[Tree], point: Point) -> float:

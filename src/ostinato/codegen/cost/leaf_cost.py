@@ -31,9 +31,9 @@ from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.cost_model import FREE, CostModel
 from ostinato.pdg.bounds import conjuncts
-from ostinato.pdg.condition import Cond, cond_symbols, holds
+from ostinato.pdg.condition import Cond, holds
 from ostinato.pdg.functions import FLOATS
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate
 
 SAMPLES = 16  # steps between the first and the last of a loop that are looked at
 
@@ -58,7 +58,7 @@ class Needed:
         return math.prod(self._true(cond, point) for cond in conjuncts(guard))
 
     def _true(self, cond: Cond, point: Mapping[Dim | Extent, int]) -> float:
-        asked = cond_symbols(cond)
+        asked = cond.symbols
         if asked - point.keys():
             return 1.0  # it depends on data, or on what a leaf itself runs over
         dim = next((d for d in self.spans if d in asked), None)
@@ -282,10 +282,10 @@ class _Row:
     def load(self, load: Load) -> None:
         """Add a read: of neighbours, of strided elements, or of one element for the whole loop."""
         indices = (*load.dims, *load.axes)
-        named = frozenset[Dim]().union(*map(dims_of, indices))
+        named = frozenset[Dim]().union(*(each.dims for each in indices))
         picked = {p.axis.index for p in load.picks if self.varies(p.at)}
         again = max(1, positions([a for a in self.outer if a.index not in named], self.point))
-        along = [e for e in indices if self.inner is not None and self.inner in dims_of(e)]
+        along = [e for e in indices if self.inner is not None and self.inner in e.dims]
         elements, strided = self.length, float(bool(named & {p.axis.index for p in load.picks}))
         if named & picked:
             strided = self.length
@@ -302,8 +302,8 @@ class _Row:
         """Whether a value is another one at every element of the loop."""
         match value:
             case Position(of):
-                return self.inner in dims_of(of)
-            case Load(_, dims, axes) if any(self.inner in dims_of(e) for e in (*dims, *axes)):
+                return self.inner in of.dims
+            case Load(_, dims, axes) if any(self.inner in e.dims for e in (*dims, *axes)):
                 return True
             case Draw():
                 return True
@@ -318,7 +318,7 @@ def _is_next(at: Expr, index: Dim | None) -> bool:
 def clause_at(conds: Sequence[Cond], point: Point) -> int | None:
     """The first clause whose condition holds at the point; an unknown condition counts as true."""
     for number, cond in enumerate(conds):
-        if cond_symbols(cond) - point.keys() or holds(cond, point):
+        if cond.symbols - point.keys() or holds(cond, point):
             return number
     return None
 
@@ -328,7 +328,7 @@ def size_at(axis: Axis | None, point: Point) -> float:
     if axis is None:
         return 1.0
     inside: dict[Dim | Extent, int] = dict(point)
-    for d in dims_of(axis.size) - point.keys():
+    for d in axis.size.dims - point.keys():
         inside[d] = evaluate(axis.pad, point) // 2
     return float(max(0, evaluate(axis.size, inside)))
 

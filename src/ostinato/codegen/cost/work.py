@@ -33,7 +33,7 @@ from ostinato.codegen.systems.masked_sums import factors
 from ostinato.machine.cost_model import FREE
 from ostinato.machine.profile import LEVELS, Profile
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim
 
 
 def _counts() -> dict[str, float]:
@@ -239,7 +239,7 @@ class _Counts:
 def _named(load: Load, axes: Iterable[Axis]) -> list[Axis]:
     """The axes along which a load reads other elements."""
     picked = {p.axis.index for p in load.picks}
-    named = frozenset[Dim]().union(*map(dims_of, (*load.dims, *load.axes)))
+    named = frozenset[Dim]().union(*(each.dims for each in (*load.dims, *load.axes)))
     if named & picked:
         return list(axes)
     return [a for a in axes if a.index in named]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.codegen.cpu.cpu_target import CPU
 from ostinato.codegen.cuda.shares import SHARED_LANES
-from ostinato.codegen.target import Target, Tiles, Writer
+from ostinato.codegen.target import Tiles, Writer
 from ostinato.machine.profile import Profile
 from ostinato.runtime.machine_code.ports import Unit
 
@@ -84,24 +84,19 @@ PROFILE = Profile(
 )
 """What work takes on one multiprocessor of an H200; by data sheets where nothing is said."""
 
-_EXACT = Target(
+_EXACT = replace(
+    CPU,  # with its vectors and tiles: exact sums add up as they do there
     name="cuda",
-    vector_bytes=CPU.vector_bytes,  # and tiles: exact sums add up as they do there
     line_bytes=128,
     page_bytes=1 << 62,  # no load waits for a store to another page
     near_bytes=1 << 17,
     far_bytes=1 << 25,
-    tiles=CPU.tiles,
-    usual_workers=CPU.usual_workers,
-    alone_elements=2048,
-    shared_elements=8192,
-    listed_rows=256,
     names=_names,
-    vector_functions=CPU.vector_functions,
     text=_text,
     module=_module,
     writer=_writer,
     digest=digest,
+    keeps_parts=False,
     deals_out_rows=True,
     shared_lanes=SHARED_LANES,
     takes_whole_tiles=True,

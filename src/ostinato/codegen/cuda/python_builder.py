@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partialmethod
 from typing import Literal
 
 from ostinato.codegen.cpu.llvm import Builder, Writes
@@ -186,14 +187,12 @@ class PythonBuilder(Builder):
 
     # ------------------------------------------------------------ floats
 
-    def fadd(self, lhs: Value, rhs: Value) -> Value:
-        return self._infix("+", lhs, rhs)
+    def _infix(self, op: str, lhs: Value, rhs: Value) -> Value:
+        return self.named(lhs.type, f"{spelled(lhs)} {op} {spelled(rhs)}")
 
-    def fsub(self, lhs: Value, rhs: Value) -> Value:
-        return self._infix("-", lhs, rhs)
-
-    def fdiv(self, lhs: Value, rhs: Value) -> Value:
-        return self._infix("/", lhs, rhs)
+    fadd = partialmethod(_infix, "+")
+    fsub = partialmethod(_infix, "-")
+    fdiv = partialmethod(_infix, "/")
 
     def fmul(self, lhs: Value, rhs: Value) -> Value:
         if self.library.is_exact:
@@ -202,9 +201,6 @@ class PythonBuilder(Builder):
 
     def fneg(self, arg: Value) -> Value:
         return self.named(arg.type, f"-{spelled(arg)}")
-
-    def _infix(self, op: str, lhs: Value, rhs: Value) -> Value:
-        return self.named(lhs.type, f"{spelled(lhs)} {op} {spelled(rhs)}")
 
     def fcmp_ordered(self, op: Sign, lhs: Value, rhs: Value) -> Value:
         x, y = spelled(lhs), spelled(rhs)
@@ -224,11 +220,26 @@ class PythonBuilder(Builder):
 
     # ------------------------------------------------------------ whole numbers
 
+    def _whole(self, name: str, op: str, lhs: Value, rhs: Value) -> Value:
+        x, y, kind = spelled(lhs), spelled(rhs), lhs.type.text
+        if kind == WIDE:
+            return self.named(I128, f"wide_{name}({x}, {y})")
+        return self.named(lhs.type, f"{SPELLED[kind]}({x} {op} {y})")
+
+    def _of_unsigned(self, op: str, lhs: Value, rhs: Value) -> Value:
+        kind = lhs.type.text
+        x, y = (f"{UNSIGNED[kind]}({spelled(each)})" for each in (lhs, rhs))
+        return self.named(lhs.type, f"{SPELLED[kind]}({x} {op} {y})")
+
+    sub = partialmethod(_whole, "sub", "-")
+    and_ = partialmethod(_whole, "and", "&")
+    or_ = partialmethod(_whole, "or", "|")
+    ashr = partialmethod(_whole, "ashr", ">>")
+    udiv = partialmethod(_of_unsigned, "//")
+    urem = partialmethod(_of_unsigned, "%")
+
     def add(self, lhs: Value, rhs: Value, flags: Sequence[str] = ()) -> Value:
         return self._whole("add", "+", lhs, rhs)
-
-    def sub(self, lhs: Value, rhs: Value) -> Value:
-        return self._whole("sub", "-", lhs, rhs)
 
     def mul(self, lhs: Value, rhs: Value) -> Value:
         made = self._whole("mul", "*", lhs, rhs)
@@ -236,12 +247,6 @@ class PythonBuilder(Builder):
             factor = Value(I32, str(signed(int(rhs.ref), 32)))
             self._words[made.ref] = self._words[lhs.ref][0], factor, False
         return made
-
-    def and_(self, lhs: Value, rhs: Value) -> Value:
-        return self._whole("and", "&", lhs, rhs)
-
-    def or_(self, lhs: Value, rhs: Value) -> Value:
-        return self._whole("or", "|", lhs, rhs)
 
     def xor(self, lhs: Value, rhs: Value) -> Value:
         if lhs.type == I1:
@@ -251,20 +256,8 @@ class PythonBuilder(Builder):
     def not_(self, value: Value) -> Value:
         return self.named(I1, f"not {spelled(value)}")
 
-    def _whole(self, name: str, op: str, lhs: Value, rhs: Value) -> Value:
-        x, y, kind = spelled(lhs), spelled(rhs), lhs.type.text
-        if kind == WIDE:
-            return self.named(I128, f"wide_{name}({x}, {y})")
-        return self.named(lhs.type, f"{SPELLED[kind]}({x} {op} {y})")
-
     def sdiv(self, lhs: Value, rhs: Value) -> Value:
         return self._called("truncated_quotient", lhs, rhs)
-
-    def udiv(self, lhs: Value, rhs: Value) -> Value:
-        return self._of_unsigned("//", lhs, rhs)
-
-    def urem(self, lhs: Value, rhs: Value) -> Value:
-        return self._of_unsigned("%", lhs, rhs)
 
     def shl(self, lhs: Value, rhs: Value) -> Value:
         if lhs.type.text == WIDE:
@@ -279,14 +272,6 @@ class PythonBuilder(Builder):
             x, y, _ = self._words[lhs.ref]
             self._words[made.ref] = x, y, True
         return made
-
-    def ashr(self, lhs: Value, rhs: Value) -> Value:
-        return self._whole("ashr", ">>", lhs, rhs)
-
-    def _of_unsigned(self, op: str, lhs: Value, rhs: Value) -> Value:
-        kind = lhs.type.text
-        x, y = (f"{UNSIGNED[kind]}({spelled(each)})" for each in (lhs, rhs))
-        return self.named(lhs.type, f"{SPELLED[kind]}({x} {op} {y})")
 
     def _called(self, name: str, *args: Value) -> Value:
         return self.named(args[0].type, f"{name}({', '.join(map(spelled, args))})")

@@ -23,7 +23,7 @@ from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import FLOATS, Expression, Given, Name, binary, call, compare
 from ostinato.codegen.loops.statements import Block, Definition, Do
 from ostinato.pdg.functions import FOLDS, POSITIONS, REPEATED, fold_unit
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Dtype
 
 HALVED = ("add", "mul", "maximum", "minimum")  # by which vectors of floats fold themselves
@@ -102,7 +102,7 @@ def _across(nest: Nest, folds: list[Statement], slots: int) -> Lanes | None:
         return None
     axis, inside = nest.axes[last], nest.axes[first:last]
     folded = frozenset(a.index for a in inside)
-    if dims_of(axis.size) & folded or any(axis.index in dims_of(a.size) for a in inside):
+    if axis.size.dims & folded or any(axis.index in a.size.dims for a in inside):
         return None
     if not 0 < slots <= PARTS and not any(s.fold in POSITIONS for s in folds):
         return None  # a long row is added to a row in memory, which lies near

@@ -16,7 +16,7 @@ from ostinato.codegen.loops.statements import Block, Remark, Write
 from ostinato.codegen.memory.storage import Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Expr, expr, product, substitute
+from ostinato.pdg.index import Expr, expr, product
 from ostinato.runtime.machine_code.ports import PythonCall, View
 
 
@@ -55,9 +55,7 @@ def _arguments(s: Statement) -> tuple[Load, ...]:
 def _operands(s: Statement) -> tuple[Load, ...]:
     """The first element of each operand."""
     start = {d: expr(0) for d in s.reduced}
-    return tuple(
-        replace(x, axes=tuple(substitute(a, start) for a in x.axes)) for x in _arguments(s)
-    )
+    return tuple(replace(x, axes=tuple(a.at(start) for a in x.axes)) for x in _arguments(s))
 
 
 def _result(s: Statement) -> Load:

@@ -59,7 +59,7 @@ from ostinato.codegen.loops.shared_words import (
 from ostinato.codegen.loops.statements import Add, Block, Function, Kind, Return
 from ostinato.codegen.planning.kernel_partition import Chain, Phase, is_shared, phases
 from ostinato.codegen.planning.planned import Plan
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Extent, expr
 
 WORDS = (STOP, DONE, CONTROL_WORDS, SHARED_WORDS, WORKER_WORDS)
 
@@ -458,7 +458,7 @@ def _work(kernel: Kernel, plan: Plan) -> Expr | None:
     for leaf, path, _ in leaves(kernel.body):
         spans = [loop.span for loop in path]
         counts = [stored_points(s.hi) - s.lo for s in (kernel.parallel, *spans) if s is not None]
-        if not isinstance(leaf, Nest | Fill) or any(map(dims_of, counts)):
+        if not isinstance(leaf, Nest | Fill) or any(each.dims for each in counts):
             return None
         for name in active(leaf):
             s = plan.statements[name]

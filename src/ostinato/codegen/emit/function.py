@@ -27,7 +27,7 @@ from ostinato.codegen.loops.statements import Block, Definition, Do, Let
 from ostinato.codegen.memory.storage import Slot, Storage
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.visits import Walk
-from ostinato.pdg.index import Atom, Dim, Expr, Extent, FloorDiv, Mod, dims_of, expr
+from ostinato.pdg.index import Atom, Dim, Expr, Extent, FloorDiv, Mod, expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def slot_parts(
             out.extend(_affine(at, stride, inner, names))
         else:
             index = _stored(slot, at, names)
-            out.append(Part(index, stride, bool(dims_of(at) & inner)))
+            out.append(Part(index, stride, bool(at.dims & inner)))
     return out
 
 
@@ -70,7 +70,7 @@ def clamped(index: Expression, size: Expr, names: IndexNames) -> Expression:
 
 def _affine(at: Expr, stride: Expr, inner: frozenset[Dim], names: IndexNames) -> list[Part]:
     """Separate the terms that move in the nest from those that stand still."""
-    moving = Expr(tuple((a, k) for a, k in at.terms if dims_of(_term(a)) & inner), 0)
+    moving = Expr(tuple((a, k) for a, k in at.terms if _term(a).dims & inner), 0)
     still = at - moving
     parts = [Part(expression(moving, names), stride, True)] if moving.terms else []
     return parts + ([] if still == expr(0) else [Part(expression(still, names), stride, False)])

@@ -29,7 +29,7 @@ from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Size, Step
 from ostinato.codegen.loops.statements import Block, Definition
 from ostinato.codegen.planning.rounds import round_of
 from ostinato.codegen.systems.masked_sums import factors, mask_of
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
+from ostinato.pdg.index import Dim, Expr, expr
 
 RESUMED = "resumed"  # the terms of sums before those of this call
 
@@ -202,7 +202,7 @@ class _Product:
     def _list(self, mask: Load, axis: Axis, most: int) -> Expression:
         """The variable that holds the list of the living positions of an axis here."""
         zero = {axis.index: expr(0)}
-        dims, axes = (tuple(substitute(e, zero) for e in at) for at in (mask.dims, mask.axes))
+        dims, axes = (tuple(e.at(zero) for e in at) for at in (mask.dims, mask.axes))
         start = self.body.offset(Load(mask.tensor, dims, axes, mask.dtype))
         names, make = self.function.dims, f"living{self.function.number}_{most}"
         made = Definition((make,), "living", (most,))
@@ -280,8 +280,8 @@ class _Product:
     def _offset(self, load: Load) -> Expression:
         """The offset of the element where m, n and k are 0."""
         assert not load.picks, f"{load.tensor} is gathered inside a product"
-        axes = tuple(substitute(a, self.zero) for a in load.axes)
-        dims = tuple(substitute(d, self.zero) for d in load.dims)
+        axes = tuple(a.at(self.zero) for a in load.axes)
+        dims = tuple(d.at(self.zero) for d in load.dims)
         return self.body.offset(Load(load.tensor, dims, axes, load.dtype, load.clamp))
 
     def _operand(self, load: Load) -> str:
@@ -356,5 +356,5 @@ def _coefficient(at: Expr, dim: Dim) -> int:
             found = k
         else:
             compound = Expr(((atom, 1),), 0)
-            assert dim not in dims_of(compound), f"{at} is not affine in {dim}"
+            assert dim not in compound.dims, f"{at} is not affine in {dim}"
     return found

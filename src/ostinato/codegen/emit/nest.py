@@ -40,7 +40,7 @@ from ostinato.codegen.scheduling.leaves import is_long
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import POSITIONS
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 
 FEW = 1 << 14  # elements that take no time, drawn once in a run
 Literals = dict[Dim, Expr]
@@ -396,7 +396,7 @@ def extent(axis: Axis, statements: Iterable[Statement], plan: Plan) -> Expr:
 
 
 def _fits(axis: Axis, s: Statement, plan: Plan) -> bool:
-    if axis.index in s.reduced or dims_of(axis.size) & s.reduced:
+    if axis.index in s.reduced or axis.size.dims & s.reduced:
         return False  # a sum of several tiles has slots for the rows of all of them
     stored = plan.storage[s.name].axes
     if any(a.index == axis.index and not _has_slots(a, axis) for a in stored):
@@ -406,10 +406,10 @@ def _fits(axis: Axis, s: Statement, plan: Plan) -> bool:
 
 def _load_fits(axis: Axis, load: Load, plan: Plan) -> bool:
     """Whether the load has a slot for every slot of the axis."""
-    if any(axis.index in dims_of(d) for d in load.dims):
+    if any(axis.index in d.dims for d in load.dims):
         return False
     for slot, at in zip(plan.storage[load.tensor].axes, load.axes, strict=True):
-        if axis.index not in dims_of(at):
+        if axis.index not in at.dims:
             continue
         if at != expr(axis.index) or not _has_slots(slot, axis):
             return False

@@ -33,7 +33,7 @@ from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.systems.axes import JUMPING, operands, walked
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.functions import fold_unit
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 
 
 def emit_sweep(leaf: Sweep, function: Function, out: Block) -> None:
@@ -78,7 +78,7 @@ class _Sweep:
         """The row axis whose rows are neighbours in memory, if a loop over them may be inside."""
         last = self.function.storage(self.s.name).axes[-1:]
         found = [a for a in self.leaf.rows if last and a.index == last[0].index]
-        needed = {d for a in self.s.axes for d in dims_of(a.size)}
+        needed = {d for a in self.s.axes for d in a.size.dims}
         whole = self.s.fold in JUMPING
         return found[0] if found and not whole and found[0].index not in needed else None
 
@@ -156,7 +156,7 @@ class _Sweep:
         storage = self.function.storage(row.tensor)
         steps = storage.strides[len(storage.slots) :]
         for step, at in zip(steps, row.axes, strict=True):
-            if dims_of(at) & {*self.s.reduced, self.s.along}:
+            if at.dims & {*self.s.reduced, self.s.along}:
                 return expression(step, self.function.dims)
         return Constant(0)
 

@@ -24,7 +24,7 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.values import Rewrite, value_symbols
 from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import Compare, Cond, negation
-from ostinato.pdg.index import Dim, Extent, dims_of, expr
+from ostinato.pdg.index import Dim, Extent, expr
 
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 TURNED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -152,7 +152,7 @@ def _asked(cond: Cond) -> Limits:
     for each in conjuncts(cond):
         found.add(Test(Choice(each, TRUE, FALSE, "bool")))
         if isinstance(each, Compare):
-            found |= {b for d in dims_of(each.of) for b in _solved(each, d)}
+            found |= {b for d in each.of.dims for b in _solved(each, d)}
     return frozenset(found)
 
 
@@ -162,7 +162,7 @@ def _solved(cond: Compare, axis: Dim) -> Iterator[Bound]:
     if slope not in (1, -1):
         return
     at = expr(axis) - cond.of if slope == 1 else expr(axis) + cond.of  # where both sides are equal
-    if axis in dims_of(at):
+    if axis in at.dims:
         return
     if slope == 1 or cond.kind == "eq":
         yield Bound(Position(at, "int64"), axis, "low")

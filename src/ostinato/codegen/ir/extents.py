@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ostinato.codegen.ir.system import Statement
 from ostinato.codegen.ir.tree import Contraction, Span
-from ostinato.pdg.index import Dim, Expr, Extent, Extremum, dims_of, evaluate, minimum, symbols
+from ostinato.pdg.index import Dim, Expr, Extent, Extremum, evaluate, minimum, symbols
 
 Spans = Mapping[Dim, Span]
 HINT = 32  # steps assumed for an extent without a hint
@@ -50,7 +50,7 @@ def stored_points(hi: Expr) -> Expr:
     """The least bound on a span over extents alone: ``w`` for ``min(w, B - w*b_o)`` rows."""
     match hi.terms:
         case ((Extremum("min", of), 1),) if hi.const == 0:
-            free = [x for x in of if not dims_of(x)]
+            free = [x for x in of if not x.dims]
             return minimum(*free) if free else hi
         case _:
             return hi

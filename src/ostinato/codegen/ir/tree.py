@@ -16,7 +16,7 @@ from typing import assert_never
 from ostinato.codegen.ir.system import Axis
 from ostinato.machine.cost_model import Form
 from ostinato.pdg.condition import ALWAYS, Cond
-from ostinato.pdg.index import Dim, Expr, dims_of
+from ostinato.pdg.index import Dim, Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Contraction:
         Its sums stay in registers, and terms add up in the order of loops around it.
         """
         found = tuple(a for a in self.outer if a.index in reduced)
-        mentioned = frozenset[Dim]().union(*(dims_of(a.size) for a in (*self.outer, *self.inner)))
+        mentioned = frozenset[Dim]().union(*(a.size.dims for a in (*self.outer, *self.inner)))
         counted = all(a.size.is_const and a.index not in mentioned for a in found)
         return found if counted and self.form != "dots" and not self.epilogues else ()
 

@@ -19,8 +19,8 @@ from ostinato.codegen.ir.system import (
     Value,
     children,
 )
-from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every, negation, substitute_cond
-from ostinato.pdg.index import Dim, Expr, Extent, substitute, symbols
+from ostinato.pdg.condition import ALWAYS, Cond, every, negation
+from ostinato.pdg.index import Dim, Expr, Extent, symbols
 
 
 def _unchanged(load: Load) -> Value:
@@ -35,10 +35,10 @@ class Rewrite:
     load: Callable[[Load], Value] = _unchanged
 
     def expr(self, e: Expr) -> Expr:
-        return substitute(e, self.by) if self.by else e
+        return e.at(self.by) if self.by else e
 
     def cond(self, cond: Cond) -> Cond:
-        return substitute_cond(cond, self.by) if self.by else cond
+        return cond.at(self.by) if self.by else cond
 
     def value(self, value: Value) -> Value:
         match value:
@@ -136,7 +136,7 @@ def value_symbols(value: Value) -> frozenset[Dim | Extent]:
         case Draw(_, _, point, element):
             return frozenset[Dim | Extent]().union(symbols(element), *map(symbols, point))
         case Choice(cond):
-            found = cond_symbols(cond)
+            found = cond.symbols
         case Call():
             found = frozenset[Dim | Extent]()
         case unknown:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from ostinato.pdg.index import Dim, Expr, Slice, expr, floordiv, mod, product, substitute
+from ostinato.pdg.index import Dim, Expr, Slice, expr, floordiv, mod, product
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -136,8 +136,7 @@ def _read(at: Sequence[tuple[Dim, object]], inner: Structure) -> Structure:
             leading.append(() if size == ONE else (Component(size, dim if full else None),))
     points = {d: e for d, e in at if isinstance(e, Expr)}
     rest = tuple(
-        tuple(Component(substitute(c.size, points), c.label) for c in position)
-        for position in inner
+        tuple(Component(c.size.at(points), c.label) for c in position) for position in inner
     )
     return (*leading, *rest)
 

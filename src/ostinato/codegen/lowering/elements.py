@@ -28,9 +28,9 @@ from ostinato.codegen.lowering.axis_indices import (
 )
 from ostinato.codegen.lowering.integer_nodes import clamped, literal
 from ostinato.codegen.lowering.stored import Places, Point, known_fold
-from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, substitute_cond
+from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.errors import ShapeError
-from ostinato.pdg.index import Dim, Expr, Extent, Slice, dims_of, expr, product, substitute
+from ostinato.pdg.index import Dim, Expr, Extent, Slice, expr, product
 from ostinato.pdg.index_functions import applied
 from ostinato.pdg.node import (
     MOVES,
@@ -66,7 +66,7 @@ class Picks(Places):
 
     def position(self, chosen: Value, x: Node, axis: int, point: Point) -> Digits:
         """A computed position of an axis of a node, clamped to it."""
-        return self.divided(chosen, [substitute(c.size, point) for c in self.structures[x][axis]])
+        return self.divided(chosen, [c.size.at(point) for c in self.structures[x][axis]])
 
     def divided(self, chosen: Value, sizes: Sequence[Expr]) -> Digits:
         """A computed position as digits of the sizes, clamped to them: divided at run time."""
@@ -94,7 +94,7 @@ class Picks(Places):
 
     def is_picked(self, digits: Digits) -> bool:
         """Whether a position mentions a computed index."""
-        return any(dims_of(d.at) & self.picked_indices for d in digits)
+        return any(d.at.dims & self.picked_indices for d in digits)
 
     def pick(self, chosen: Value, size: Expr) -> Expr:
         """The index that stands for a value along an axis."""
@@ -108,11 +108,11 @@ class Picks(Places):
 
     def mentioned(self, exprs: Sequence[Expr]) -> tuple[Pick, ...]:
         """The computed indices in expressions, each after those that its size mentions."""
-        found = {d for e in exprs for d in dims_of(e)} & self.picked_indices
+        found = {d for e in exprs for d in e.dims} & self.picked_indices
         out: list[Pick] = []
         for pick in reversed(self.picks.values()) if found else ():
             if pick.axis.index in found:
-                found |= dims_of(pick.axis.size) & self.picked_indices
+                found |= pick.axis.size.dims & self.picked_indices
                 out.append(pick)
         return tuple(reversed(out))
 
@@ -122,11 +122,11 @@ class Picks(Places):
             case Literal_() | Load() | Call():
                 own: frozenset[Dim | Extent] = frozenset()
             case Position(of):
-                own = frozenset(dims_of(of))
+                own = frozenset(of.dims)
             case Draw():
-                own = frozenset(d for e in (*value.point, value.element) for d in dims_of(e))
+                own = frozenset(d for e in (*value.point, value.element) for d in e.dims)
             case Choice(cond):
-                own = cond_symbols(cond)
+                own = cond.symbols
             case unknown:
                 assert_never(unknown)
         return not own.isdisjoint(self.picked_indices) or any(map(self.is_loose, children(value)))
@@ -148,7 +148,7 @@ class Elements(Picks):
         at = dict(point)
         axes: list[Expr] = []
         for position, spelled in zip(frame.positions, digits, strict=True):
-            sizes = [substitute(c.size, point) for _, c in position]
+            sizes = [c.size.at(point) for _, c in position]
             own = self.respelled(spelled, sizes, node)
             for (index, c), digit in zip(position, own, strict=True):
                 if c.label == index:
@@ -216,7 +216,7 @@ class Elements(Picks):
             case Const(values):
                 return Literal_(values[0], node.dtype)
             case Affine(of):
-                return Position(substitute(of, point))
+                return Position(of.at(point))
             case Iota():
                 return Position(linear(digits[0]))
             case Reduce() | Matmul() if (known := known_fold(node)) is not None:
@@ -228,7 +228,7 @@ class Elements(Picks):
                 return Call(fn, args, node.dtype)
             case Case(cond):
                 a, b = (self.value(x, point, digits) for x in node.args)
-                return Choice(substitute_cond(cond, point), a, b, node.dtype)
+                return Choice(cond.at(point), a, b, node.dtype)
             case Gather():
                 return self.gathered(node, point, digits)
             case _:
@@ -244,7 +244,7 @@ class Elements(Picks):
             case Const():
                 return literal(node, tuple(digits))
             case Affine(of):
-                return substitute(of, point)
+                return of.at(point)
             case Iota():
                 return linear(digits[0])
             case Map(fn):
@@ -265,14 +265,14 @@ class Elements(Picks):
                 for dim, index in at:
                     if isinstance(index, Slice):
                         k = linear(inner.pop(0))
-                        there[dim] = substitute(index.lo, point) + k * index.step
+                        there[dim] = index.lo.at(point) + k * index.step
                     else:
-                        there[dim] = substitute(index, point)
+                        there[dim] = index.at(point)
                 return there, inner
             case Reshape(rank, shape):
                 keep = len(inner) - len(shape)
                 flat = tuple(d for p in inner[keep:] for d in p)
-                old = [substitute(s, point) for s in x.shape[x.rank - rank :]]
+                old = [s.at(point) for s in x.shape[x.rank - rank :]]
                 return point, (*inner[:keep], *self.spread(flat, old, node))
             case Transpose(perm):
                 keep = len(inner) - len(perm)
@@ -281,20 +281,20 @@ class Elements(Picks):
             case Broadcast():
                 return point, narrow(x, digits)
             case Part(axis, Slice(lo, _, step)):
-                size = substitute(x.shape[axis], point)
-                start = substitute(lo, point)
+                size = x.shape[axis].at(point)
+                start = lo.at(point)
                 at_slice = Digit(start + linear(inner[axis]) * step, size)
                 inner[axis] = () if size == ONE else (at_slice,)
                 return point, inner
             case Part(axis, at_):
                 assert isinstance(at_, Expr), "slices are handled above"
-                digit = Digit(substitute(at_, point), substitute(x.shape[axis], point))
+                digit = Digit(at_.at(point), x.shape[axis].at(point))
                 inner.insert(len(inner) + axis + 1, () if digit.size == ONE else (digit,))
                 return point, inner
             case Gather(axis, _):
                 by = node.args[1]
                 where = self.affine(by, point, narrow(by, digits, axis))
-                size = substitute(x.shape[axis], point)
+                size = x.shape[axis].at(point)
                 taken = list(narrow(x, digits, axis))
                 inside = Digit(clamped(where, size, self.axis_sizes), size)
                 taken[axis] = () if size == ONE else (inside,)

@@ -9,7 +9,7 @@ from ostinato.codegen.lowering.axis_indices import Digits, linear
 from ostinato.pdg import isl
 from ostinato.pdg.condition import at_least
 from ostinato.pdg.constant import uniform
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, maximum, minimum
+from ostinato.pdg.index import Dim, Expr, Slice, expr, maximum, minimum
 from ostinato.pdg.intervals import (
     LARGEST,
     Interval,
@@ -161,8 +161,8 @@ def clamped(at: Expr, size: Expr, axes: Mapping[Dim, Expr]) -> Expr:
 
 def _proved(value: Expr, at: Expr, size: Expr, axes: Mapping[Dim, Expr]) -> bool:
     """Whether an expression is never negative in the box of the indices."""
-    dims = dims_of(at) | dims_of(size)
-    while more := {m for d in dims if d in axes for m in dims_of(axes[d])} - dims:
+    dims = at.dims | size.dims
+    while more := {m for d in dims if d in axes for m in axes[d].dims} - dims:
         dims = dims | more
     sizes = {d: axes[d] for d in dims if d in axes}
     mentioned = [at, size, *sizes.values()]

@@ -30,8 +30,8 @@ from ostinato.codegen.ir.system import (
 )
 from ostinato.codegen.ir.values import Rewrite, in_turn, value_symbols, with_children
 from ostinato.pdg import isl
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, compared, cond_symbols, every, negation
-from ostinato.pdg.index import Dim, Expr, Extent, Product, dims_of, expr, maximum
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, compared, every, negation
+from ostinato.pdg.index import Dim, Expr, Extent, Product, expr, maximum
 from ostinato.pdg.intervals import LARGEST, is_quasi_affine
 from ostinato.pdg.isl import LowerBounds
 from ostinato.pdg.limits import require_small
@@ -123,8 +123,8 @@ class _Prover:
             return True
         if not is_quasi_affine(e) or not is_quasi_affine(size):
             return below(e, size, sizes)
-        mentioned = dims_of(e) | dims_of(size)
-        mentioned |= {s for s in cond_symbols(context) if isinstance(s, Dim)}
+        mentioned = e.dims | size.dims
+        mentioned |= context.dims
         dims = _closed(mentioned, sizes)
         key = (e, size, context, tuple((d, sizes.get(d)) for d in dims))
         if key not in self.known:
@@ -173,7 +173,7 @@ def _closed(dims: frozenset[Dim] | set[Dim], sizes: Sizes) -> tuple[Dim, ...]:
     """The dims and those that their sizes mention, in a fixed order."""
     found = set(dims)
     while True:
-        more = {m for d in found if d in sizes for m in dims_of(sizes[d])} - found
+        more = {m for d in found if d in sizes for m in sizes[d].dims} - found
         if not more:
             return tuple(sorted(found, key=lambda d: d.serial))
         found |= more
@@ -210,7 +210,7 @@ class _Copies:
         s = self.reader
         used = value_symbols(load)
         axes = tuple(a for a in s.axes if a.index in used)
-        used |= {d for a in axes for d in dims_of(a.size)}
+        used |= {d for a in axes for d in a.size.dims}
         dims = tuple(d for d in s.dims if d in used)
         name = fresh(f"{load.tensor}_inside", self.taken | self.made.keys())
         self.made[name] = Statement(

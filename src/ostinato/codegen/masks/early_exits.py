@@ -31,7 +31,7 @@ from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import ALWAYS, Cond
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import POSITIONS, fold_unit
-from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.index import Dim, expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +288,7 @@ class _Facts:
 
 def _varying(s: Statement) -> frozenset[Dim]:
     """The dims that sizes of the axes of a tensor depend on, beyond its own."""
-    sizes = (dims_of(a.pad) for a in s.result_axes)
+    sizes = (a.pad.dims for a in s.result_axes)
     return frozenset[Dim]().union(*sizes)
 
 

@@ -16,20 +16,9 @@ from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Calling, Loop, Tree, computed, leaves
 from ostinato.codegen.ir.values import guarded_loads
 from ostinato.pdg.bounds import conjuncts, linear_bounds, simplified
-from ostinato.pdg.condition import (
-    ALWAYS,
-    Compare,
-    Cond,
-    Some,
-    at_least,
-    cond_symbols,
-    equal,
-    every,
-    some,
-    substitute_cond,
-)
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, Some, at_least, equal, every, some
 from ostinato.pdg.extra_dims import twin
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, expr, floordiv, mod
+from ostinato.pdg.index import Dim, Expr, Extent, expr, floordiv, mod
 from ostinato.pdg.scc import components
 
 MOST = 3  # alternatives that are worth a test
@@ -158,7 +147,7 @@ def guard_of(tree: Tree, known: Mapping[str, Cond]) -> Cond:
 
 
 def _without_dim(cond: Cond, dim: Dim) -> Cond:
-    return every(*(c for c in conjuncts(cond) if dim not in cond_symbols(c)))
+    return every(*(c for c in conjuncts(cond) if dim not in c.symbols))
 
 
 def untested(guard: Cond, held: frozenset[Cond]) -> Cond:
@@ -180,7 +169,7 @@ def _seen(s: Statement, reader: Statement, load: Load, cond: Cond, spans: Spans)
     asked, fixed = list(conjuncts(cond)), list[Cond]()
     for dim, e in zip(s.result_dims, load.dims, strict=True):
         index = (e - e.const).as_dim()
-        if not dims_of(e):
+        if not e.dims:
             fixed.append(equal(dim, e))
         elif index is not None and index not in inner and index in (*reader.dims, *axes):
             inner[index] = expr(dim) - e.const
@@ -190,14 +179,14 @@ def _seen(s: Statement, reader: Statement, load: Load, cond: Cond, spans: Spans)
             index, stride = strided
             inner[index] = floordiv(expr(dim) - e.const, stride)
             fixed.append(equal(mod(expr(dim) - e.const, stride), 0))
-    taken = {x for c in asked for x in cond_symbols(c)}.union(s.result_dims, reader.dims)
+    taken = {x for c in asked for x in c.symbols}.union(s.result_dims, reader.dims)
     elsewhere: dict[Dim, Expr] = {}
     for dim in s.result_dims:
         if dim not in inner:
             other = _beyond(dim, taken)
             taken |= {other}
             elsewhere[dim] = expr(other)
-    moved = [substitute_cond(c, {**elsewhere, **inner}) for c in asked]
+    moved = [c.at({**elsewhere, **inner}) for c in asked]
     found = _simplified(_without([*moved, *fixed], s))
     return every(*(c for c in conjuncts(found) if not _is_nearly_all(c)))
 
@@ -220,14 +209,14 @@ def _beyond(dim: Dim, taken: Container[Dim | Extent]) -> Dim:
 def _without(conds: Sequence[Cond], s: Statement) -> Cond:
     """What conditions say of the dims of a statement: other indices are eliminated."""
     own = set(s.result_dims)
-    others = {d for c in conds for d in cond_symbols(c) if isinstance(d, Dim)} - own
+    others = {d for c in conds for d in c.dims} - own
     for index in sorted(others, key=lambda d: d.serial):
         bounds = [c for c in conds if isinstance(c, Compare) and c.kind == "ge"]
         slopes = [(c.of, dict(c.of.terms).get(index)) for c in bounds]
-        low = [e for e, k in slopes if k == 1 and index not in dims_of(e - expr(index))]
-        high = [e for e, k in slopes if k == -1 and index not in dims_of(e + expr(index))]
+        low = [e for e, k in slopes if k == 1 and index not in (e - expr(index)).dims]
+        high = [e for e, k in slopes if k == -1 and index not in (e + expr(index)).dims]
         met = [at_least(a + b, 0) for a in low for b in high]
-        conds = [*(c for c in conds if index not in cond_symbols(c)), *met]
+        conds = [*(c for c in conds if index not in c.symbols), *met]
     return every(*conds)
 
 
@@ -238,8 +227,8 @@ def _within(axis: Axis) -> Iterator[Cond]:
 
 def _is_nearly_all(cond: Cond) -> bool:
     """Whether a condition leaves out a few steps at an end only."""
-    if not isinstance(cond, Compare) or cond.kind != "ge" or len(dims_of(cond.of)) != 1:
+    if not isinstance(cond, Compare) or cond.kind != "ge" or len(cond.of.dims) != 1:
         return False
-    (dim,) = dims_of(cond.of)
+    (dim,) = cond.of.dims
     low, high = cond.of - expr(dim), cond.of + expr(dim) - expr(dim.extent)
     return low.is_const or high.is_const

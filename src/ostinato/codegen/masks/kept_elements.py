@@ -17,7 +17,7 @@ from ostinato.codegen.ir.changed_elements import Bound, Limits, Test, changed
 from ostinato.codegen.ir.system import Load, Statement, Value, loads
 from ostinato.codegen.ir.tree import Kernel, Nest, leaves
 from ostinato.codegen.memory.storage import Storage
-from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.index import Dim, expr
 
 Clause = tuple[str, int]  # the first statement of a nest, and the number of one of its clauses
 
@@ -99,7 +99,7 @@ class _Changes:
             return False
         if isinstance(limit, Bound) and limit.axis not in inside:
             return False
-        sizes = frozenset[Dim]().union(*(dims_of(a.size) for a in self.nest.axes))
+        sizes = frozenset[Dim]().union(*(a.size.dims for a in self.nest.axes))
         is_open = limit.reads_memory and bool(sizes & {*inside})
         last = inside.index(limit.axis) if isinstance(limit, Bound) else len(inside) - 1
         return not is_open and not limit.symbols & {*inside[last:]}

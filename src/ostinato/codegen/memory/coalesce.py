@@ -43,17 +43,8 @@ from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.scheduling.legality import Moment, schedule_map
 from ostinato.pdg.bounds import simplified
-from ostinato.pdg.condition import (
-    ALWAYS,
-    Cond,
-    at_least,
-    cond_symbols,
-    equal,
-    every,
-    some,
-    substitute_cond,
-)
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, substitute
+from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every, some
+from ostinato.pdg.index import Dim, Expr, expr
 
 if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation
@@ -373,7 +364,7 @@ class _Coalescing:
 
     def question(self, d: Dep, w: Write, times: tuple[Moment, Moment, Moment]) -> Hashable:
         """Everything that the answer depends on."""
-        used = {x for e in d.load.dims for x in dims_of(e)} | cond_symbols(d.cond)
+        used = {x for e in d.load.dims for x in e.dims} | d.cond.symbols
         return (
             d.consumer.dims,
             d.producer.dims,
@@ -409,9 +400,9 @@ class _Coalescing:
         other = dict(zip(dims, isl.anonymous(len(dims), "other"), strict=True))
         renamed: dict[Dim, Expr] = {x: expr(y) for x, y in other.items()}
         same = [equal(slot.dim, renamed[slot.dim]) for slot in w.kept]
-        sizes = {other[x]: substitute(d.spans[x].hi, renamed) for x in dims}
+        sizes = {other[x]: d.spans[x].hi.at(renamed) for x in dims}
         others = tuple(other.values())
-        cond = every(*same, substitute_cond(w.cond, renamed), isl.box_cond(others, sizes))
+        cond = every(*same, w.cond.at(renamed), isl.box_cond(others, sizes))
         return isl.pairs(d.producer.dims, others, cond)
 
 
@@ -422,9 +413,9 @@ def _asked_for(s: Statement, readers: Sequence[Dep]) -> Cond:
         conds: list[Cond] = []
         for dim, at in zip(s.result_dims, d.load.dims, strict=True):
             size, gap = d.spans[dim].hi, at - dim
-            if gap.is_const and dim in d.consumer.dims and not dims_of(size):
+            if gap.is_const and dim in d.consumer.dims and not size.dims:
                 conds += [at_least(dim - gap, 0), at_least(size - 1 + gap, dim)]
-            elif not dims_of(at):
+            elif not at.dims:
                 conds.append(equal(dim, at))
         found.append(every(*conds))
     return simplified(some(*found))

@@ -23,7 +23,7 @@ from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.legality import Moment, moments, schedule_map, shared_loops
 from ostinato.pdg.bounds import conjuncts
 from ostinato.pdg.condition import Compare, Cond, at_least, equal, every, some
-from ostinato.pdg.index import Dim, Expr, Extremum, expr, minimum, mod, substitute
+from ostinato.pdg.index import Dim, Expr, Extremum, expr, minimum, mod
 
 if TYPE_CHECKING:
     from ostinato.pdg.isl import Relation
@@ -32,7 +32,6 @@ from dataclasses import replace
 from ostinato.codegen.ir.tree import Site
 from ostinato.codegen.memory.storage import MOST_SLOTS, Slot, overwrites_own_element, runs_with_axis
 from ostinato.codegen.scheduling.leaves import reads_same_element
-from ostinato.pdg.condition import cond_symbols
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def same_slot(dep: Dep, s: Storage) -> Relation:
         if slot.kind == "circular":
             conds.append(equal(mod(gap, slot.extent.as_int()), 0))
         moved += [at_least(gap, 1), at_least(-gap, 1)]
-    sizes = {other[d]: substitute(dep.spans[d].hi, renamed) for d in dims}
+    sizes = {other[d]: dep.spans[d].hi.at(renamed) for d in dims}
     others = tuple(other.values())
     return isl.pairs(dims, others, every(*conds, some(*moved), isl.box_cond(others, sizes)))
 
@@ -288,7 +287,7 @@ class _Tightener:
         if any(each.dim == loop.dim for each in shared_loops(d, self.proofs.when)):
             return False
         own = loop.dim in d.consumer.dims and _index(d, loop.dim) == expr(loop.dim)
-        return own and loop.dim not in cond_symbols(d.cond)
+        return own and loop.dim not in d.cond.symbols
 
 
 def _reach(d: Dep, loop: Loop) -> int | None:
@@ -312,7 +311,7 @@ def _ends(d: Dep, loop: Loop) -> tuple[Expr, ...]:
     if not isinstance(atom, Extremum) or hi != expr(minimum(*atom.of)):
         return (hi,)
     at = dict(zip(d.producer.main.result_dims, d.load.dims, strict=True))
-    return tuple(substitute(e, at) for e in atom.of)
+    return tuple(e.at(at) for e in atom.of)
 
 
 def _index(d: Dep, dim: Dim) -> Expr:

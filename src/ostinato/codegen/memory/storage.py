@@ -20,7 +20,7 @@ from ostinato.codegen.ir.tree import Contraction, Leaf, Loop, Nest, Site, Sweep,
 from ostinato.codegen.scheduling.deps import HERE, Dep, Unit, idle_loads
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.target import Target
-from ostinato.pdg.index import Dim, Expr, dims_of, expr, product
+from ostinato.pdg.index import Dim, Expr, expr, product
 from ostinato.pdg.node import Dtype
 
 Place = Literal["global", "local", "register"]
@@ -204,7 +204,7 @@ def runs_with_axis(d: Dep, dim: Dim) -> bool:
     """Whether the index along a dim runs with an axis of the reader."""
     axes = {a.index for a in d.reader.axes}
     at = dict(zip(d.producer.main.result_dims, d.load.dims, strict=True))
-    return bool(dims_of(at[dim]) & axes)
+    return bool(at[dim].dims & axes)
 
 
 def place_tensors(

@@ -12,7 +12,7 @@ from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Nest
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.codegen.memory.storage import Storage
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ def _transposed(s: Statement, value: Value, storage: Mapping[str, Storage]) -> T
     if not apart or value.picks or value.clamp or len(to.axes) < 2 or len(source.axes) < 2:
         return None
     row, column = value.axes[-1].as_dim(), to.axes[-1].index
-    if row is None or row == column or any(dims_of(e) & {row, column} for e in value.dims):
+    if row is None or row == column or any(e.dims & {row, column} for e in value.dims):
         return None
     to_step = _step(to, [a.index for a in to.axes], row)
     source_step = _step(source, [e.as_dim() for e in value.axes], column)
     others = [e for e in value.axes if e.as_dim() not in (row, column)]
-    if to_step is None or source_step is None or any(dims_of(e) & {row, column} for e in others):
+    if to_step is None or source_step is None or any(e.dims & {row, column} for e in others):
         return None
     return Transposed(value, row, column, to_step, source_step)
 

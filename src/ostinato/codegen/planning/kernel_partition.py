@@ -41,7 +41,7 @@ from ostinato.codegen.planning.joined_nests import parts, streams_of
 from ostinato.codegen.planning.slices import Access, Slicer
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.target import Target
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
@@ -283,7 +283,7 @@ def shared_steps(loop: Loop) -> Span | None:
     if len(loop.body) != 1 or not isinstance(loop.body[0], Loop) or not loop.body[0].parallel:
         return None
     span = loop.body[0].span
-    return None if dims_of(span.lo) | dims_of(span.hi) else span
+    return None if span.lo.dims | span.hi.dims else span
 
 
 def has_parallel(tree: Tree) -> bool:

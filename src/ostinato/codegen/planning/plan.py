@@ -34,7 +34,7 @@ from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tile_choice import without_lone_points
 from ostinato.codegen.systems.tiled_rows import long_rows
 from ostinato.codegen.target import Target
-from ostinato.pdg.condition import ALWAYS, Cond, cond_symbols, every
+from ostinato.pdg.condition import ALWAYS, Cond, every
 from ostinato.pdg.index import Dim, Expr, Extent, expr, symbols
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.runtime.machine_code.ports import Field
@@ -234,12 +234,12 @@ def _ranks(given: Statement, axis_of: Mapping[tuple[str, Dim], Dim]) -> dict[Dim
 def _extents(
     statements: Mapping[str, Statement], spans: Spans, needed: Mapping[str, Cond]
 ) -> tuple[str, ...]:
-    found = set[Dim | Extent]().union(*map(cond_symbols, needed.values()))
+    found = set[Dim | Extent]().union(*(cond.symbols for cond in needed.values()))
     for span in spans.values():
         found |= symbols(span.hi)
     for s in statements.values():
         for axis in s.axes:
             found |= symbols(axis.size) | symbols(axis.pad)
         for cond, value in s.clauses:
-            found |= cond_symbols(cond) | value_symbols(value)
+            found |= cond.symbols | value_symbols(value)
     return tuple(sorted({e.name for e in found if isinstance(e, Extent)}))

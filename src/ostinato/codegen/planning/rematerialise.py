@@ -19,7 +19,7 @@ from ostinato.codegen.planning.long_lived import Kept
 from ostinato.codegen.systems.equation_cost import point_ns
 from ostinato.codegen.systems.prepare import needed
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.node import Dtype
 
 Way = Literal["again"] | Dtype
@@ -60,10 +60,10 @@ class _Copies:
         if load.clamp or not is_map:
             raise Unavailable(load.tensor)
         places = list(zip(source.result_dims, load.dims, strict=True))
-        fixed = tuple((d, e) for d, e in places if not dims_of(e))
+        fixed = tuple((d, e) for d, e in places if not e.dims)
         if load.tensor in self.open or len(self.open) > DEEPEST:
             raise Unavailable(load.tensor)
-        if self.open and any(dims_of(e) and e.as_dim() != d for d, e in places):
+        if self.open and any(e.dims and e.as_dim() != d for d, e in places):
             raise Unavailable(load.tensor)  # another step: all steps would be kept again
         name = self.copy(source, loop, fixed, of)
         away = {d for d, _ in fixed}
@@ -149,12 +149,12 @@ def _of_loads(value: Value) -> bool:
 
 def _mentioned(load: Load, picks: Sequence[Pick]) -> tuple[Pick, ...]:
     """The computed indices that a load mentions, and those that their sizes mention."""
-    open_ = {d for e in (*load.dims, *load.axes) for d in dims_of(e)}
+    open_ = {d for e in (*load.dims, *load.axes) for d in e.dims}
     found = list[Pick]()
     for pick in reversed(picks):
         if pick.axis.index in open_:
             found.insert(0, pick)
-            open_ |= dims_of(pick.axis.size)
+            open_ |= pick.axis.size.dims
     return tuple(found)
 
 
@@ -190,7 +190,7 @@ def is_read_by_step(system: System, k: Kept) -> bool:
         reader = system.statements[name]
         axes = {a.index for a in reader.axes}
         for load in reader.reads:
-            if load.tensor == k.tensor and any(dims_of(e) & axes for e in load.dims):
+            if load.tensor == k.tensor and any(e.dims & axes for e in load.dims):
                 return False
     return True
 

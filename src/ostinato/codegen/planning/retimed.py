@@ -29,7 +29,7 @@ from ostinato.codegen.systems.delay import span
 from ostinato.codegen.systems.prepare import needed
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
 from ostinato.pdg.functions import FLOATS, FOLDS, REPEATED, fold_unit
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 
 FARTHEST = 64  # steps that a reader runs later: a loop of so many comes after the long one
 MOVED = ("map", "fold", "matmul", "along")  # kinds of equations that may run at another step
@@ -156,7 +156,7 @@ class _Retiming:
         name = self.name(s.name, kind)
 
         def read(x: Load) -> Value:
-            if self.is_along(x) or any(dim in dims_of(e) for e in x.axes):
+            if self.is_along(x) or any(dim in e.dims for e in x.axes):
                 x = x.moved_along(dim)
             if not self.is_along(x):
                 return x
@@ -213,7 +213,7 @@ class _Retiming:
             clauses = tuple((c, Choice(inside, v, unit, v.dtype)) for c, v in s.clauses)
             return replace(s, clauses=clauses)
         ((_, value),) = s.clauses
-        along = [x for x in loads(value) if dim in {d for e in x.dims for d in dims_of(e)}]
+        along = [x for x in loads(value) if dim in {d for e in x.dims for d in e.dims}]
         taken = {x: self.taken(s, x, f"taken{k}", inside, of) for k, x in enumerate(along)}
 
         def read(x: Load) -> Value:
@@ -225,7 +225,7 @@ class _Retiming:
         """What a product takes as a value of its own, which is 0 outside."""
         name = self.name(s.name, kind, of)
         source = self.system.statements[self.origins.get(x.tensor, x.tensor)]
-        indices = {d for e in (*x.dims, *x.axes) for d in dims_of(e)}
+        indices = {d for e in (*x.dims, *x.axes) for d in e.dims}
         dims = tuple(d for d in s.dims if d in indices)
         axes = tuple(a for a in s.axes if a.index in indices)
         zero = Literal_(0, x.dtype)

@@ -16,7 +16,7 @@ from ostinato.codegen.ir.system import Axis, Load
 from ostinato.codegen.ir.tree import Contraction, Leaf, computed
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.systems.masked_sums import factors, mask_of
-from ostinato.pdg.index import Expr, dims_of, expr
+from ostinato.pdg.index import Expr, expr
 
 Way = Literal["m", "n", "k", "outer"]
 
@@ -61,15 +61,15 @@ def _first(plan: Plan, leaf: Contraction, history: Load, axis: Axis) -> Expr | N
     """Where the steps begin, if an axis goes through them in all histories, and no other does."""
     if axis.pad.is_const or history.clamp or history.picks:
         return None
-    if sum(axis.index in dims_of(e) for e in (*history.dims, *history.axes)) != 1:
+    if sum(axis.index in e.dims for e in (*history.dims, *history.axes)) != 1:
         return None
     across = {a.index for a in (*leaf.inner, *leaf.outer) if a is not axis}
     at = [e for x in _loads(plan, leaf) for e in x.dims]
-    firsts = {e - expr(axis.index) for e in at if axis.index in dims_of(e)}
-    if len(firsts) != 1 or any(across & dims_of(e) for e in at):
+    firsts = {e - expr(axis.index) for e in at if axis.index in e.dims}
+    if len(firsts) != 1 or any(across & e.dims for e in at):
         return None
     (first,) = firsts
-    return None if axis.index in dims_of(first) else first
+    return None if axis.index in first.dims else first
 
 
 def _loads(plan: Plan, leaf: Contraction) -> Iterator[Load]:

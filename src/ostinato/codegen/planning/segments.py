@@ -22,17 +22,7 @@ from ostinato.codegen.planning.long_lived import Kept
 from ostinato.codegen.planning.rematerialise import Unavailable
 from ostinato.codegen.systems.prepare import needed
 from ostinato.pdg.condition import ALWAYS, at_least, equal, every
-from ostinato.pdg.index import (
-    Dim,
-    Expr,
-    Extremum,
-    dims_of,
-    expr,
-    floordiv,
-    minimum,
-    mod,
-    substitute,
-)
+from ostinato.pdg.index import Dim, Expr, Extremum, expr, floordiv, minimum, mod
 
 AGAIN = ("map", "fold", "matmul", "along")  # kinds of equations that can be computed again
 
@@ -60,13 +50,13 @@ class Segments:
     def split(self, e: Expr) -> tuple[Expr, Expr]:
         """The segment and the place of a step."""
         segment = floordiv(e, self.length)
-        return segment, mod(e, self.length) if dims_of(e) else e - segment * self.length
+        return segment, mod(e, self.length) if e.dims else e - segment * self.length
 
 
 def segments_of(dim: Dim, length: int) -> Segments:
     """The segments of a dim; those of a place in longer segments end with the longer one."""
     steps, most = expr(dim.extent), 0
-    if dims_of(steps):
+    if steps.dims:
         atom = steps.terms[0][0]
         assert isinstance(atom, Extremum), f"{dim} is no place in a segment"
         most = next(x.const for x in atom.of if x.is_const)
@@ -214,7 +204,7 @@ class _Split:
     ) -> Statement:
         """A value of a statement at a step, as a statement of its own where there is that step."""
         seg = self.segments
-        axes = (replace(a, size=substitute(a.size, {seg.dim: step})) for a in s.result_axes)
+        axes = (replace(a, size=a.size.at({seg.dim: step})) for a in s.result_axes)
         inside = every(at_least(step, 0), *(at_least(b - 1, step) for b in seg.ends))
         later_in = frozenset({seg.number}) if later else self.loops(s.later)
         made = replace(s.map((inside, value)), lanes=s.lanes & frozenset(dims), later=later_in)
@@ -242,7 +232,7 @@ class _Split:
         if not self.is_split(load.tensor):
             return replace(load, tensor=self.copy(load.tensor, loop, of))
         index = load.dims[self.place_in(load)]
-        if not dims_of(index):
+        if not index.dims:
             return self.read(load, is_operand)  # one step for all readers
         if self.steps(load) is None:
             raise Unavailable(load.tensor)

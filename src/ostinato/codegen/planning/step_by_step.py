@@ -25,7 +25,7 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.prepare import is_product
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 
 Statements = Mapping[str, Statement]
 
@@ -46,12 +46,12 @@ def step_by_step(system: System, dim: Dim) -> System:
 def _is_over(s: Statement, axis: Axis, dim: Dim, statements: Statements) -> bool:
     """Whether an axis runs over steps of a dim: every load that mentions it is of one step."""
     is_sum = s.kind in ("fold", "matmul") and s.fold == "sum" and dim not in s.dims
-    if not is_sum or axis.index not in s.reduced or dims_of(axis.size):
+    if not is_sum or axis.index not in s.reduced or axis.size.dims:
         return False
-    if any(axis.index in dims_of(a.size) for a in s.axes):
+    if any(axis.index in a.size.dims for a in s.axes):
         return False
     found = s.reads
-    own = [x for x in found if any(axis.index in dims_of(e) for e in (*x.dims, *x.axes))]
+    own = [x for x in found if any(axis.index in e.dims for e in (*x.dims, *x.axes))]
     if s.kind == "matmul" and not (is_product(s) and len(own) == 2):
         return False
     return bool(own) and all(_shift(x, axis, dim, statements) is not None for x in own)
@@ -64,7 +64,7 @@ def _shift(x: Load, axis: Axis, dim: Dim, statements: Statements) -> int | None:
         return None
     at = dict(zip(dims, x.dims, strict=True))
     gap = at.pop(dim) - axis.index
-    is_alone = not any(axis.index in dims_of(e) for e in (*at.values(), *x.axes))
+    is_alone = not any(axis.index in e.dims for e in (*at.values(), *x.axes))
     is_here = all(e.as_dim() == d for d, e in at.items())
     return gap.const if gap.is_const and is_alone and is_here else None
 

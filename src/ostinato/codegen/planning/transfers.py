@@ -17,7 +17,7 @@ from ostinato.codegen.planning import block_moves
 from ostinato.codegen.planning.block_moves import Pass, least_room, parted
 from ostinato.codegen.planning.planned import Plan
 from ostinato.codegen.planning.visits import Visit, Walk
-from ostinato.pdg.index import Dim, Expr, Extent, dims_of, evaluate, expr, product
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, product
 from ostinato.runtime.machine_code.arena_layout import Moves, Part, Passage, Room
 
 MOST_BYTES = 1 << 20  # of a block: a larger one takes no less time for each byte
@@ -226,7 +226,7 @@ class Movable:
     def _turns(self, walk: Walk, turn: Span, env: Mapping[Dim | Extent, int]) -> range:
         """The values of a turn, of the tile that has most of them."""
         low, parallel = self._value(turn.lo, env), self.plan.kernels[walk.kernel].parallel
-        if parallel is None or parallel.dim not in dims_of(turn.hi):
+        if parallel is None or parallel.dim not in turn.hi.dims:
             return range(low, self._value(turn.hi, env))
         tiles = range(self._value(parallel.lo), self._value(parallel.hi))
         ends = (self._value(turn.hi, {**env, parallel.dim: k}) for k in tiles)

@@ -29,7 +29,7 @@ from ostinato.codegen.planning.rounds import round_of
 from ostinato.codegen.planning.visits import ONCE, ONE, Visit, Walk, Walks
 from ostinato.pdg import isl
 from ostinato.pdg.condition import ALWAYS, Cond, at_least, every
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import Interval, interval, is_quasi_affine
 
 MOST_ROWS = 1 << 12  # that are touched together: of more all are
@@ -153,7 +153,7 @@ def _walk(
         visits = _in_call(here, accesses, is_only)
         if visits is not None:
             return Walk(*about, tuple(visits), None, rows, apart)
-        if around is not None and around.span.dim not in {d for e in outer for d in dims_of(e)}:
+        if around is not None and around.span.dim not in {d for e in outer for d in e.dims}:
             loop = around.span, around.reverse
             visits = _in_loop(here, accesses, loop, is_only)
             if visits is not None:
@@ -194,7 +194,7 @@ def _standing(
         at = [a.dims[k] for a in accesses]
         if slot.kind == "one":
             outer.append(expr(0))
-        elif all(e == at[0] for e in at) and dims_of(at[0]) <= {*here.kernel.outer}:
+        elif all(e == at[0] for e in at) and at[0].dims <= {*here.kernel.outer}:
             outer.append(at[0])
         elif apart >= 0 or slot.kind != "full":
             return None
@@ -210,7 +210,7 @@ def _rows(here: _Here, accesses: Sequence[_Access], slot: int) -> tuple[Expr, Ex
     firsts, most = set[Expr](), 0
     for a in accesses:
         e, still = a.dims[slot], {*here.kernel.outer}
-        fixed = [(x, k) for x, k in e.terms if dims_of(Expr(((x, 1),), 0)) <= still]
+        fixed = [(x, k) for x, k in e.terms if Expr(((x, 1),), 0).dims <= still]
         known = dict[Dim, Interval]()
         for dim, size in (*((loop.dim, loop.span.hi) for loop in a.path), *a.ranges):
             known[dim] = Interval(0, max(0, interval(size).high - 1))
@@ -253,12 +253,12 @@ def _visits(
         made = _at_leaf(here, accesses, depth)
         return made and [_turned(v, accesses[0], turns) for v in made]
     loop = accesses[0].path[depth]
-    if any(loop.dim in dims_of(a.dims[here.slot]) for a in accesses):
+    if any(loop.dim in a.dims[here.slot].dims for a in accesses):
         made = _in_loop(here, accesses, (loop.span, loop.reverse), is_first, depth)
         return made and [_turned(v, accesses[0], turns) for v in made]
     parallel = here.kernel.parallel
     known = {t.dim for t in turns} | ({parallel.dim} if parallel else set[Dim]())
-    if dims_of(loop.span.lo) <= {t.dim for t in turns} and dims_of(loop.span.hi) <= known:
+    if loop.span.lo.dims <= {t.dim for t in turns} and loop.span.hi.dims <= known:
         return _in_body(here, accesses, (*turns, loop), is_first)
     return None
 
@@ -283,7 +283,7 @@ def _in_loop(
     """
     span, reverse = loop
     outer = {t.dim for t in accesses[0].path[: max(0, depth)]}
-    if not dims_of(span.lo) | dims_of(span.hi) <= outer:
+    if not span.lo.dims | span.hi.dims <= outer:
         return None
     nears, rounds = list[tuple[_Access, Interval]](), list[Visit]()
     for a in accesses:
@@ -309,7 +309,7 @@ def _distance(here: _Here, access: _Access, dim: Dim) -> Interval | None:
     away = index - expr(dim)
     if away.is_const:
         return Interval(away.as_int(), away.as_int())
-    if dim not in dims_of(index) and access.when == ALWAYS or not is_quasi_affine(index):
+    if dim not in index.dims and access.when == ALWAYS or not is_quasi_affine(index):
         return None
     limits = [access.when]
     for loop in access.path:
@@ -329,7 +329,7 @@ def _at_leaf(here: _Here, accesses: Sequence[_Access], depth: int) -> list[Visit
     at = [a.dims[here.slot] for a in accesses]
     writes = any(a.writes for a in accesses)
     outer = {t.dim for t in accesses[0].path}
-    if dims_of(at[0]) <= outer and all(e == at[0] for e in at):
+    if at[0].dims <= outer and all(e == at[0] for e in at):
         span = Span(here.stored.slots[here.slot].dim, at[0], at[0] + 1)
         return [Visit(0, span, False, 0, 0, writes, False, is_loop=False)]
     made = _round(here, accesses[0], outer) if len(accesses) == 1 else None
@@ -356,7 +356,7 @@ def _round(here: _Here, access: _Access, dims: Collection[Dim]) -> Visit | None:
     if here.kernel.sliced or made is None:
         return None
     first = access.dims[here.slot] - expr(made.axis.index)
-    if not dims_of(made.axis.size) | dims_of(first) <= {*dims}:
+    if not made.axis.size.dims | first.dims <= {*dims}:
         return None
     span, leaf = Span(made.axis.index, first, first + made.axis.size), access.places[-1]
     return Visit(access.places[0], span, False, 0, 0, False, False, leaf=leaf)

@@ -16,8 +16,8 @@ from ostinato.codegen.ir.extents import Spans, stored_points
 from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Loop
 from ostinato.codegen.ir.values import guarded_loads
-from ostinato.pdg.condition import Cond, cond_symbols
-from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Mod, dims_of, expr, substitute
+from ostinato.pdg.condition import Cond
+from ostinato.pdg.index import Dim, Expr, Extremum, FloorDiv, Mod, expr
 from ostinato.pdg.intervals import is_quasi_affine
 
 if TYPE_CHECKING:
@@ -64,19 +64,19 @@ class Box:
     @cached_property
     def mentioned(self) -> frozenset[Dim]:
         """The indices that ranges of others mention."""
-        return frozenset(d for last in self.last.values() for d in dims_of(last))
+        return frozenset(d for last in self.last.values() for d in last.dims)
 
     def extreme(self, e: Expr, upper: bool) -> Expr | None:
         """The extreme of an expression over the box; indices whose range mentions others first."""
         while True:
             dims = [a for a, _ in e.terms if isinstance(a, Dim)]
             if not dims:
-                return None if dims_of(e) else e
+                return None if e.dims else e
             free = [d for d in dims if d not in self.mentioned] or dims
-            chosen = next((d for d in free if dims_of(self.last[d])), free[0])
+            chosen = next((d for d in free if self.last[d].dims), free[0])
             k = dict(e.terms)[chosen]
             at = self.last[chosen] if upper == (k > 0) else expr(0)
-            e = substitute(e, {chosen: at})
+            e = e.at({chosen: at})
 
 
 def _top(axis: Axis) -> Expr:
@@ -96,7 +96,7 @@ def quick_gap(dim: Dim, index: Expr, box: Box) -> Gap | None:
     gap = expr(dim) - index
     if gap.is_const:
         return gap.const, gap.const
-    if any(not isinstance(a, Dim) and dims_of(Expr(((a, 1),), 0)) for a, _ in gap.terms):
+    if any(not isinstance(a, Dim) and Expr(((a, 1),), 0).dims for a, _ in gap.terms):
         return None
     low, high = box.extreme(gap, False), box.extreme(gap, True)
     up = _least(None if high is None else -high)
@@ -191,7 +191,7 @@ def point_relation(consumer: Statement, producer: Statement, dep: Dep, spans: Sp
     free += anywhere  # isl cannot follow a product of dims: any point may be meant
     renamed |= {d: expr(x) for d, x in anywhere}
     exprs = [renamed.get(d, e) for d, e in zip(producer.dims, exprs, strict=True)]
-    within = [(x, substitute(spans[d].hi, {**at, **renamed})) for d, x in free]
+    within = [(x, spans[d].hi.at({**at, **renamed})) for d, x in free]
     within += _existential(dep)
     raw = isl.relation(consumer.dims, producer.dims, exprs, dep.cond, within)
     sizes = {d: spans[d].hi for d in (*consumer.dims, *producer.dims)}
@@ -203,13 +203,13 @@ def _existential(dep: Dep) -> list[tuple[Dim, Expr]]:
     """The axes and computed indices that are mentioned, by the load too, or that may be empty."""
     axes = indices_of(dep.reader, dep.load)
     sizes = {a.index: a.size for a in axes}
-    found = {d for e in dep.load.dims for d in dims_of(e)}
+    found = {d for e in dep.load.dims for d in e.dims}
     found |= may_be_empty(dep.reader, Box({d: dep.spans[d] for d in dep.consumer.dims}, axes))
-    found |= {s for s in cond_symbols(dep.cond) if isinstance(s, Dim)}
+    found |= dep.cond.dims
     open_ = [d for d in found if d in sizes]
     seen = set(open_)
     while open_:
-        more = {d for d in dims_of(sizes[open_.pop()]) if d in sizes} - seen
+        more = {d for d in sizes[open_.pop()].dims if d in sizes} - seen
         seen |= more
         open_ += more
     return [(a.index, a.size) for a in axes if a.index in seen]
@@ -217,7 +217,7 @@ def _existential(dep: Dep) -> list[tuple[Dim, Expr]]:
 
 def may_be_empty(reader: Statement, box: Box) -> set[Dim]:
     """The axes of a reader without an element at some points, which then read nothing."""
-    ranged = [a for a in reader.axes if a.index not in reader.lanes and dims_of(a.size)]
+    ranged = [a for a in reader.axes if a.index not in reader.lanes and a.size.dims]
     return {a.index for a in ranged if (_least(box.extreme(a.size, False)) or 0) < 1}
 
 
@@ -283,13 +283,13 @@ def _dependence(
     at = dict(zip(producer.main.result_dims, load.dims, strict=True))
     picked = {pick.axis.index for pick in load.picks}
     gaps: dict[Dim, Gap] = {}
-    mentioned = {d for e in load.dims for d in dims_of(e)}
+    mentioned = {d for e in load.dims for d in e.dims}
     is_quick = may_be_empty(reader, box) <= mentioned
     for dim in producer.dims:
         if dim not in consumer.dims:
             continue
         gap = quick_gap(dim, at[dim], box) if dim in at else ANY
-        if gap is None or (None in gap and dim in at and dims_of(at[dim]) & picked):
+        if gap is None or (None in gap and dim in at and at[dim].dims & picked):
             is_quick = False  # windows end at the point: only isl knows how far they reach
         else:
             gaps[dim] = gap

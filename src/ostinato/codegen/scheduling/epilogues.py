@@ -28,7 +28,7 @@ from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.scc import closed, components
 
 Ways = dict[Dim, tuple[int, ...]]
@@ -204,13 +204,13 @@ def _is_operand(load: Load, s: Statement) -> bool:
     if load.dtype not in FLOATS or load.dtype != s.dtype or load.clamp or load.picks:
         return False
     for index in indices:
-        if any(coefficient(index, d) is None for d in dims_of(index) & axes):
+        if any(coefficient(index, d) is None for d in index.dims & axes):
             return False
     return not s.axes or _is_contiguous(indices, s.axes[-1].index)
 
 
 def _is_contiguous(indices: list[Expr], index: Dim) -> bool:
-    along = [e for e in indices if index in dims_of(e)]
+    along = [e for e in indices if index in e.dims]
     return not along or (along == [indices[-1]] and coefficient(along[0], index) == 1)
 
 

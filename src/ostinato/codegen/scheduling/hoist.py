@@ -20,7 +20,7 @@ from ostinato.codegen.scheduling.cluster import Edge
 from ostinato.codegen.scheduling.items import Header, Heading, Item
 from ostinato.codegen.target import Target
 from ostinato.machine.cost_model import REFERENCE
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim
 
 WORTH = 16  # times as long as passing on its numbers takes what may leave: they take memory too
 SHARE = 4  # what stays in the loop takes at most so many times as long as what leaves it
@@ -48,7 +48,7 @@ def spread(
         group = _Group(items, headers, edges, sizes, ends_early, tile)
         for step in group.carried():
             steps = _typical(sizes, sizes.spans[step], few)
-            if count * steps < few or dims_of(sizes.spans[step].hi):
+            if count * steps < few or sizes.spans[step].hi.dims:
                 continue
             for going in group.leaving(step):
                 if group.pays(going, step):
@@ -59,7 +59,7 @@ def spread(
 def _typical(sizes: Sizes, span: Span, otherwise: int) -> int:
     """How often a loop typically runs, as far as no other loops decide its range."""
     most = stored_points(span.hi)
-    return otherwise if dims_of(most) else sizes.steps(most)
+    return otherwise if most.dims else sizes.steps(most)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from ostinato.codegen.scheduling.deps import Dep, Unit
 from ostinato.codegen.systems.axes import long_axes, rows
 from ostinato.pdg.condition import Cond
 from ostinato.pdg.functions import FLOATS, FUNCTIONS, POSITIONS
-from ostinato.pdg.index import Expr, Extent, dims_of, expr
+from ostinato.pdg.index import Expr, Extent, expr
 from ostinato.pdg.scc import components
 
 LONG = frozenset(f.name for f in FUNCTIONS.values() if f.price == "long")
@@ -100,7 +100,7 @@ def _shape(statement: Statement) -> tuple[Expr, ...]:
     """Loop sizes; a size that mentions another axis is unlike every other statement's."""
     own = {a.index for a in statement.axes}
     sizes = tuple(a.size for a in long_axes(statement))
-    if any(dims_of(size) & own for size in sizes):
+    if any(size.dims & own for size in sizes):
         return (*sizes, expr(Extent(f"only {statement.name}")))
     return sizes
 
@@ -127,7 +127,7 @@ def reads_same_element(dep: Dep, at_any_point: bool = False, every_axis: bool = 
     picked = {pick.axis.index for pick in load.picks}
     matched = 0
     for axis, index in zip(producer.result_axes, load.axes, strict=True):
-        if dims_of(index) & picked:
+        if index.dims & picked:
             return False
         if axis.index in place:
             dim = index.as_dim()
@@ -136,7 +136,7 @@ def reads_same_element(dep: Dep, at_any_point: bool = False, every_axis: bool = 
             matched += 1
         elif every_axis and index.as_dim() != axis.index:
             return False
-        elif dims_of(index) & (at.keys() | set(dep.reader.dims)):
+        elif index.dims & (at.keys() | set(dep.reader.dims)):
             return False
     return matched == len(place)
 

@@ -20,7 +20,7 @@ from ostinato.codegen.scheduling.items import Header, Heading, Item
 from ostinato.codegen.scheduling.leaves import leaf_nodes
 from ostinato.codegen.target import Target
 from ostinato.pdg.errors import CycleError
-from ostinato.pdg.index import Dim, Extent, dims_of, expr, symbols
+from ostinato.pdg.index import Dim, Extent, expr, symbols
 from ostinato.pdg.scc import components_with
 
 
@@ -125,7 +125,7 @@ class Scheduler:
         """The components in topological order, with their options."""
         by_name = {u.name: u for u in units}
         groups = components_with(by_name, deps, lambda d: (d.producer.name, d.consumer.name))
-        open_ = [d for d, span in self.spans.items() if d not in done and dims_of(span.hi) <= done]
+        open_ = [d for d, span in self.spans.items() if d not in done and span.hi.dims <= done]
         out: list[Item] = []
         for names, inner in groups:
             own = [by_name[n] for n in names]

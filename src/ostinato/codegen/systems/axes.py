@@ -17,7 +17,7 @@ from ostinato.codegen.ir.system import Axis, Call, Load, Statement, System, Valu
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 
 FEWEST = 8  # positions of an axis that workers share: an axis with fewer is left to one worker
 
@@ -37,7 +37,7 @@ def is_tiny(axis: Axis) -> bool:
 def long_axes(statement: Statement) -> tuple[Axis, ...]:
     """The axes that are loops: not tiny, needed by the size of another axis, or too many copies."""
     sizes = [a.size for a in statement.axes if not a.size.is_const]
-    needed = frozenset[Dim]().union(*map(dims_of, sizes))
+    needed = frozenset[Dim]().union(*(each.dims for each in sizes))
     copies = 1
     out: list[Axis] = []
     for axis in statement.axes:
@@ -54,7 +54,7 @@ def coefficient(e: Expr, index: Dim) -> int | None:
     for atom, k in e.terms:
         if atom == index:
             factor = k
-        elif index in dims_of(Expr(((atom, 1),), 0)):
+        elif index in Expr(((atom, 1),), 0).dims:
             return None
     return factor
 
@@ -64,7 +64,7 @@ def is_contiguous(load: Load, axis: Axis) -> bool:
     *others, last = (*load.dims, *load.axes) or (expr(0),)
     if coefficient(last, axis.index) != 1:
         return False
-    return all(axis.index not in dims_of(e) for e in others)
+    return all(axis.index not in e.dims for e in others)
 
 
 JUMPING = frozenset(f.name for f in AXIS_FUNCTIONS.values() if f.positions)  # read at any place
@@ -107,11 +107,11 @@ def whole_operands(system: System) -> System:
 
 def _is_whole(s: Statement, x: Value, statements: Mapping[str, Statement]) -> bool:
     """Whether an operand is a load that one reduced index reads from end to end."""
-    if not isinstance(x, Load) or x.picks or any(dims_of(d) & s.reduced for d in x.dims):
+    if not isinstance(x, Load) or x.picks or any(d.dims & s.reduced for d in x.dims):
         return False
     axis, along = walked(s, x), 0
     for stored, at in zip(statements[x.tensor].result_axes, x.axes, strict=True):
-        if dims_of(at) & s.reduced:
+        if at.dims & s.reduced:
             assert axis is not None, "a reduced index is an axis"
             along += 1
             if at != expr(axis.index) or axis.pad != stored.pad:
@@ -127,7 +127,7 @@ def _copy(s: Statement, x: Value, name: str) -> Statement:
     order += [] if axis in order else [axis]
     kept = [a for a in order if a is not None and a.index in used]
     for a in kept:
-        used |= dims_of(a.size)
+        used |= a.size.dims
     dims = tuple(d for d in s.result_dims if d in used)
     lanes = s.lanes & set(dims)
     return Statement(

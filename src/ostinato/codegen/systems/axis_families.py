@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ostinato.codegen.ir.system import Axis, Load, Statement, System
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.pdg.functions import POSITIONS
-from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.index import Dim, expr
 
 
 class Place(NamedTuple):
@@ -91,7 +91,7 @@ def _read(
             found.points.append((here, index, reader.name))
         else:
             found.fixed.add(here)
-    sizes = [d for pick in load.picks for d in dims_of(pick.axis.size)]
+    sizes = [d for pick in load.picks for d in pick.axis.size.dims]
     found.fixed |= {Place(reader.name, d) for d in sizes if d in own}
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ostinato.codegen.ir.system import Load, Statement, Value
 from ostinato.codegen.ir.values import Rewrite, guarded_loads
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, expr
 
 
 class Read(NamedTuple):
@@ -109,7 +109,7 @@ def _idle(reads: Sequence[Read], statements: Mapping[str, Statement], sign: int)
 
 def _may_move(s: Statement, dim: Dim) -> bool:
     """Whether a statement can be computed at another step: its axes are as long at every step."""
-    along = any(dim in dims_of(axis.size) for axis in s.axes)
+    along = any(dim in axis.size.dims for axis in s.axes)
     return s.kind not in ("input", "host") and dim in s.result_dims and not along
 
 

@@ -15,7 +15,7 @@ from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import JUMPING, coefficient, is_tiny, long_axes
 from ostinato.codegen.target import Target
 from ostinato.pdg.functions import POSITIONS
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.index import Dim
 
 
 def lay_out(statements: Mapping[str, Statement], target: Target) -> dict[str, Statement]:
@@ -36,7 +36,7 @@ def _order(s: Statement, few: bool) -> tuple[int, ...]:
     """The new order of the axes, as old positions; lanes are innermost where rows are ``few``."""
     numbers = range(len(s.axes))
     own = {a.index for a in s.axes}
-    if s.kind in ("input", "host") or any(dims_of(a.size) & own for a in s.axes):
+    if s.kind in ("input", "host") or any(a.size.dims & own for a in s.axes):
         return tuple(numbers)
     late = s.reduced if s.fold.startswith("arg") else frozenset[Dim]()
 
@@ -96,7 +96,7 @@ def _contiguous(s: Statement, target: Target) -> Statement:
     A position goes with the best value so far, which only lanes keep beside it.
     """
     own = {a.index for a in s.axes}
-    if s.kind != "fold" or any(dims_of(a.size) & own for a in s.axes):
+    if s.kind != "fold" or any(a.size.dims & own for a in s.axes):
         return s
     if s.fold in POSITIONS and not target.keeps_parts:
         return s
@@ -111,7 +111,7 @@ def _contiguity(index: Dim, found: Sequence[Load]) -> int:
     """Loads that are contiguous along an axis, less those that are strided along it."""
     score = 0
     for load in found:
-        along = [e for e in (*load.dims, *load.axes) if index in dims_of(e)]
+        along = [e for e in (*load.dims, *load.axes) if index in e.dims]
         if along:
             is_last = bool(load.axes) and along == [load.axes[-1]]
             score += 1 if is_last and coefficient(along[0], index) == 1 else -1

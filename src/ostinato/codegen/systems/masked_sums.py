@@ -17,7 +17,7 @@ from ostinato.codegen.systems.axes import coefficient, is_contiguous
 from ostinato.codegen.systems.prepare import needed
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, Expr, dims_of
+from ostinato.pdg.index import Dim, Expr
 
 
 def factors(s: Statement) -> tuple[Load, Load]:
@@ -99,7 +99,7 @@ def _is_along_only(mask: Load, axis: Axis, s: Statement) -> bool:
     """Whether a mask varies with the terms of a product alone."""
     own = {a.index for a in s.axes} - {axis.index}
     found = (*mask.dims, *mask.axes)
-    if any(dims_of(e) & own for e in found):
+    if any(e.dims & own for e in found):
         return False
     return any(coefficient(e, axis.index) for e in found) and _is_plain(found, axis)
 

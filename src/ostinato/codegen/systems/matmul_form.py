@@ -18,7 +18,7 @@ from ostinato.codegen.ir.tree import Contraction
 from ostinato.codegen.systems.axes import coefficient, is_contiguous
 from ostinato.machine.cost_model import REFERENCE, Form
 from ostinato.pdg.condition import ALWAYS
-from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
@@ -97,7 +97,7 @@ class _Matmuls:
         indices = [e.as_dim() for e in load.axes]
         own = {a.index for a in s.axes}
         is_plain = all(i in own for i in indices) and len(set(indices)) == len(indices)
-        return is_plain and not any(dims_of(e) & own for e in load.dims)
+        return is_plain and not any(e.dims & own for e in load.dims)
 
     def choose(self, s: Statement, r: _Roles) -> None:
         form, right = self.form(r), r.right
@@ -186,7 +186,7 @@ def _ordered_roles(s: Statement, left: Load, right: Load) -> Iterator[_Roles]:
 
 
 def _is_along(load: Load, index: Dim) -> bool:
-    return any(index in dims_of(e) for e in (*load.dims, *load.axes))
+    return any(index in e.dims for e in (*load.dims, *load.axes))
 
 
 def _is_twisted(load: Load, index: Dim) -> bool:
@@ -197,4 +197,4 @@ def _is_twisted(load: Load, index: Dim) -> bool:
 def _is_rectangular(s: Statement, r: _Roles) -> bool:
     """Whether no size mentions an index of the product."""
     chosen = {a.index for a in r.chosen}
-    return not any(dims_of(a.size) & chosen for a in s.axes)
+    return not any(a.size.dims & chosen for a in s.axes)

@@ -18,7 +18,7 @@ from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import long_axes
 from ostinato.pdg.condition import ALWAYS
 from ostinato.pdg.functions import FLOATS, POSITIONS
-from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 
 
@@ -106,7 +106,7 @@ def _combined(s: Statement, part: Statement, apart: frozenset[Dim]) -> Statement
 
 def _filled(axis: Axis, done: frozenset[Dim]) -> Axis:
     """An axis of accumulators: all are set to the unit, also those that few tiles add to."""
-    return replace(axis, size=axis.pad) if dims_of(axis.size) & done else axis
+    return replace(axis, size=axis.pad) if axis.size.dims & done else axis
 
 
 def with_fills(

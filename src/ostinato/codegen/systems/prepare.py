@@ -25,8 +25,8 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import is_tiny
 from ostinato.pdg.build import ONE
-from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, cond_symbols, every
-from ostinato.pdg.index import Dim, dims_of, expr, substitute
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, at_least, every
+from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.pass_record import ALL_PASSES, Passes
 from ostinato.pdg.scc import closed
 
@@ -56,9 +56,7 @@ def along_axis(s: Statement) -> Statement:
 def choose(statement: Statement) -> Statement:
     """Turn clauses into one choice where a condition mentions an axis or a fold has several."""
     axes = {a.index for a in statement.axes}
-    inside = statement.kind == "fold" or any(
-        cond_symbols(cond) & axes for cond, _ in statement.clauses
-    )
+    inside = statement.kind == "fold" or any(cond.symbols & axes for cond, _ in statement.clauses)
     if not inside:
         return statement
     return replace(statement, clauses=((ALWAYS, _choice(statement.clauses)),))
@@ -104,7 +102,7 @@ def select_tiny(statements: Mapping[str, Statement]) -> dict[str, Statement]:
 def _is_selectable(pick: Pick, load: Load) -> bool:
     """Whether a computed index is the position along one tiny axis."""
     index, others = expr(pick.axis.index), (p.axis.size for p in load.picks)
-    mentioning = [e for e in (*load.dims, *others) if pick.axis.index in dims_of(e)]
+    mentioning = [e for e in (*load.dims, *others) if pick.axis.index in e.dims]
     return is_tiny(pick.axis) and index in load.axes and not mentioning
 
 
@@ -113,7 +111,7 @@ def _selected(load: Load, pick: Pick) -> Value:
     index, size = pick.at, pick.axis.size.const
 
     def at(k: int) -> Value:
-        axes = tuple(substitute(e, {pick.axis.index: expr(k)}) for e in load.axes)
+        axes = tuple(e.at({pick.axis.index: expr(k)}) for e in load.axes)
         return replace(load, axes=axes, picks=tuple(p for p in load.picks if p is not pick))
 
     value = at(size - 1)
@@ -157,7 +155,7 @@ def _single_steps(system: System) -> dict[str, frozenset[Dim]]:
     free = {n for n, s in statements.items() if n not in ends and s.kind not in ("input", "host")}
     single = {
         name: frozenset(d for d in s.result_dims if name in free and d.extent == ONE)
-        - frozenset[Dim]().union(*(dims_of(a.size) for a in s.axes))
+        - frozenset[Dim]().union(*(a.size.dims for a in s.axes))
         for name, s in statements.items()
     }
     found = True
@@ -194,7 +192,7 @@ def pad_outputs(system: System) -> System:
     outputs = dict(system.outputs)
     for name, tensor in system.outputs.items():
         s = system.statements[tensor]
-        if any(dims_of(a.size) for a in s.result_axes):
+        if any(a.size.dims for a in s.result_axes):
             padded = _padded(s, fresh(f"{tensor}_padded", statements))
             statements[padded.name] = padded
             outputs[name] = padded.name

@@ -14,7 +14,7 @@ from typing import Literal
 from ostinato.codegen.ir.system import Load, Statement, loads
 from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.prepare import is_product
-from ostinato.pdg.index import Dim, dims_of, expr
+from ostinato.pdg.index import Dim, expr
 
 Form = Literal["lane", "split", "whole", "axis"]
 Forms = Mapping[str, Mapping[Dim, Form]]
@@ -71,7 +71,7 @@ class ProductAxes:
         producer = self.statements[load.tensor]
         held = self.forms[load.tensor]
         for dim, at in zip(producer.result_dims, load.dims, strict=True):
-            if index not in dims_of(at):
+            if index not in at.dims:
                 continue
             in_tiles = held.get(dim, "whole") in ("lane", "split")
             if in_tiles and (form == "axis" or dim != index or at != expr(index)):
@@ -81,9 +81,7 @@ class ProductAxes:
 
 def _role(s: Statement, left: Load, right: Load, index: Dim) -> str:
     """What an index of a product counts: rows, columns, terms ("m", "n", "k"), or nothing."""
-    in_left, in_right = (
-        any(index in dims_of(e) for e in (*x.dims, *x.axes)) for x in (left, right)
-    )
+    in_left, in_right = (any(index in e.dims for e in (*x.dims, *x.axes)) for x in (left, right))
     if index in s.reduced:
         return "k" if in_left and in_right else ""
     if in_left != in_right:

@@ -12,8 +12,8 @@ from ostinato.codegen.ir.system import Choice, Load, Statement, Value, children,
 from ostinato.codegen.ir.values import Rewrite, in_turn, with_children
 from ostinato.codegen.systems.axes import JUMPING
 from ostinato.pdg import isl
-from ostinato.pdg.condition import Cond, compared, cond_symbols, every, negation, substitute_cond
-from ostinato.pdg.index import Dim, Expr, dims_of, expr
+from ostinato.pdg.condition import Cond, compared, every, negation
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.intervals import is_quasi_affine
 
 
@@ -80,10 +80,10 @@ def _possible(value: Value, context: Cond, sizes: Mapping[Dim, Expr]) -> Value:
 
 def _is_never(cond: Cond, sizes: Mapping[Dim, Expr]) -> bool:
     """Whether a condition holds nowhere in the box of its indices."""
-    dims, own = {d for d in cond_symbols(cond) if isinstance(d, Dim)}, dict[Dim, Expr]()
+    dims, own = cond.dims, dict[Dim, Expr]()
     while more := dims - own.keys():
         own |= {d: sizes.get(d, expr(d.extent)) for d in more}
-        dims |= {inner for d in more for inner in dims_of(own[d])}
+        dims |= {inner for d in more for inner in own[d].dims}
     ordered = tuple(sorted(dims, key=lambda d: d.serial))
     is_affine = all(map(is_quasi_affine, (*compared(cond), *own.values())))
     return is_affine and isl.domain_set(ordered, own, cond).assume({}).is_empty()
@@ -96,7 +96,7 @@ def _lifted(s: Statement, component: Set[str]) -> Statement:
 
     def is_wanted(of: Choice) -> bool:
         sides = ({x.tensor for x in loads(side)} & component for side in (of.then, of.other))
-        return not cond_symbols(of.cond) & inner and len({*map(bool, sides)}) == 2
+        return not of.cond.symbols & inner and len({*map(bool, sides)}) == 2
 
     chosen = next((c for c in _choices(value) if is_wanted(c)), None)
     if chosen is None or more or s.kind == "host":
@@ -134,14 +134,14 @@ def _cases(s: Statement, taken: set[str]) -> tuple[Statement, ...]:
 def _chosen(load: Load, s: Statement, cases: Mapping[str, tuple[Statement, ...]]) -> Value:
     """The case that holds where the load reads."""
     at = dict(zip(s.result_dims, load.dims, strict=True))
-    tested = {d for cond, _ in s.clauses for d in cond_symbols(cond)}
+    tested = {d for cond, _ in s.clauses for d in cond.symbols}
     picked = {pick.axis.index for pick in load.picks}
-    if any(dims_of(e) & picked for d, e in at.items() if d in tested):
+    if any(e.dims & picked for d, e in at.items() if d in tested):
         return load  # only the run knows the case: it reads the whole
     loads = [replace(load, tensor=case.name) for case in cases[s.name]]
     value: Value = loads[-1]
     for (cond, _), case in zip(reversed(s.clauses[:-1]), reversed(loads[:-1]), strict=True):
-        value = Choice(substitute_cond(cond, at), case, value, load.dtype)
+        value = Choice(cond.at(at), case, value, load.dtype)
     return value
 
 

@@ -12,7 +12,7 @@ from ostinato.codegen.ir.system import Axis, Load, Statement, System
 from ostinato.codegen.systems.carried import carried_dims, serial_dims
 from ostinato.codegen.target import Target
 from ostinato.machine.profile import TYPICAL_EXTENT
-from ostinato.pdg.index import Dim, Extent, dims_of, evaluate, symbols
+from ostinato.pdg.index import Dim, Extent, evaluate, symbols
 
 ALONE = 0.5  # of the elements of the vectors of a point are used, or more
 
@@ -117,12 +117,12 @@ def _sharing(s: Statement, target: Target) -> frozenset[Dim]:
 
 def _rows_beside(s: Statement, load: Load) -> int:
     """The rows of a product at a point that read the same elements of an operand."""
-    read = frozenset[Dim]().union(*map(dims_of, load.axes))
+    read = frozenset[Dim]().union(*(each.dims for each in load.axes))
     return prod(_length(a) for a in s.result_axes if a.index not in read)
 
 
 def _dims_of(load: Load) -> frozenset[Dim]:
-    return frozenset[Dim]().union(*map(dims_of, load.dims))
+    return frozenset[Dim]().union(*(each.dims for each in load.dims))
 
 
 def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:

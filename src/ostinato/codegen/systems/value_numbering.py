@@ -31,8 +31,8 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.tree import Tree, sites
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.prepare import needed
-from ostinato.pdg.condition import ALWAYS, Cond, substitute_cond
-from ostinato.pdg.index import Dim, Expr, expr, substitute
+from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.index import Dim, Expr, expr
 from ostinato.pdg.scc import components
 
 Indices = Mapping[Dim, Expr]
@@ -137,8 +137,7 @@ class _Numbers:
     def key(self, s: Statement) -> Hashable:
         at: Indices = {a.index: expr(_place(k)) for k, a in enumerate(s.axes)}
         axes = tuple(
-            (substitute(a.size, at), a.pad, a.index in s.reduced, a.index in s.lanes)
-            for a in s.axes
+            (a.size.at(at), a.pad, a.index in s.reduced, a.index in s.lanes) for a in s.axes
         )
         dims = tuple((d, d in s.reduced, d in s.lanes) for d in s.dims)
         along = None if s.along is None else at[s.along]
@@ -151,10 +150,10 @@ class _Numbers:
             case Literal_():
                 return self.number(value)
             case Position(of, dtype):
-                return self.number(("position", substitute(of, at), dtype))
+                return self.number(("position", of.at(at), dtype))
             case Draw(fn, stream, point, element, dtype):
-                where = tuple(substitute(e, at) for e in point)
-                return self.number((fn, stream, where, substitute(element, at), dtype))
+                where = tuple(e.at(at) for e in point)
+                return self.number((fn, stream, where, element.at(at), dtype))
             case Call("stop_gradient", (x,)):
                 return self.value(x, at)
             case Call(fn, args, dtype):
@@ -174,10 +173,10 @@ class _Numbers:
             found = self.value(pick.at, at)
             self.picked += 1
             inner[pick.axis.index] = expr(_place(-self.picked))
-            picks.append((substitute(pick.axis.size, inner), pick.axis.pad, found))
+            picks.append((pick.axis.size.at(inner), pick.axis.pad, found))
         self.picked = before
-        dims = tuple(substitute(e, inner) for e in x.dims)
-        axes = tuple(substitute(e, inner) for e in x.axes)
+        dims = tuple(e.at(inner) for e in x.dims)
+        axes = tuple(e.at(inner) for e in x.axes)
         element = Load(x.tensor, dims, axes, x.dtype)
         if not picks and self.is_plain(element):
             return self.element(element)
@@ -219,4 +218,4 @@ def _height(value: Value) -> int:
 
 
 def _at(cond: Cond, at: Indices) -> Cond:
-    return substitute_cond(cond, at)
+    return cond.at(at)

@@ -354,7 +354,7 @@ def stack(tensors: Sequence[object], axis: int = 0) -> Tensor:
 
 def _joined(join: Callable[..., Node], tensors: Sequence[object], axis: int) -> Tensor:
     parts = [as_tensor(x) for x in tensors]
-    if any(x.mask is not None for x in parts):
+    if any(x.mask.parts for x in parts):
         from ostinato.language.ragged import dispatch  # masks are made of tensors
 
         return dispatch.joined(join, parts, axis)

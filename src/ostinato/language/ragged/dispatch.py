@@ -53,7 +53,7 @@ def joined(join: Callable[..., Node], several: Sequence[Tensor], axis: int) -> T
 
 def refuse(arguments: Iterable[object]) -> NoReturn:
     """Say that the function that was called does not take ragged operands."""
-    found = next(a for a in arguments if isinstance(a, Tensor) and a.mask is not None)
+    found = next(a for a in arguments if isinstance(a, Tensor) and a.mask.parts)
     name = called_function()
     what = _SPOKEN.get(name, f"`{name}`")
     fact = f"{what} does not take the ragged steps of {called(found.node)}"

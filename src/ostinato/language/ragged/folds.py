@@ -13,7 +13,16 @@ from ostinato.language.array.elementwise import select
 from ostinato.language.array.movement import axes_of, axis_of
 from ostinato.language.array.reduction import Axes
 from ostinato.language.ragged import moves
-from ostinato.language.ragged.mask import Mask, Parts, folded, replaced, together, union, without
+from ostinato.language.ragged.mask import (
+    WHOLE,
+    Mask,
+    Parts,
+    folded,
+    replaced,
+    together,
+    union,
+    without,
+)
 from ostinato.language.ragged.operators import dense
 from ostinato.language.tensor import Tensor, apply, as_tensor, elementwise, sources_of
 from ostinato.pdg import build
@@ -26,12 +35,8 @@ from ostinato.pdg.node import Dtype, Node
 from ostinato.provenance.place import place
 
 
-def parts_of(x: Tensor) -> Parts:
-    return () if x.mask is None else x.mask.parts
-
-
 def made(node: Node, parts: Parts, like: Tensor, fill: Scalar | None = None) -> Tensor:
-    return Tensor(node, like.sources, mask=Mask(parts, fill) if parts else None)
+    return Tensor(node, like.sources, mask=Mask(parts, fill) if parts else WHOLE)
 
 
 def _negative(x: Tensor, axis: Axes) -> frozenset[int]:
@@ -39,7 +44,7 @@ def _negative(x: Tensor, axis: Axes) -> frozenset[int]:
 
 
 def _met(x: Tensor, axes: frozenset[int]) -> Parts:
-    return tuple(part for part in parts_of(x) if part.touches & axes)
+    return tuple(part for part in x.mask.parts if part.touches & axes)
 
 
 def _as(x: Tensor, accepts: Sequence[Dtype]) -> Tensor:
@@ -52,11 +57,10 @@ def reduce(fn: str, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Ten
     where, axes = place(), _negative(x, axis)
     operand, met = _as(x, FOLDS[fn].accepts), _met(x, axes)
     unit = fold_unit(fn, operand.dtype)
-    node = dense(operand, unit, met) if met else operand.node
+    node = dense(operand, unit, met)
     out = reduction.reduce(fn, node, axis, True, where)
-    parts = folded(parts_of(x), axes)
-    fill = operand.mask.fill if operand.mask is not None else None
-    fill = fill if fill is not None and fill == unit else None
+    parts = folded(x.mask.parts, axes)
+    fill = operand.mask.fill if operand.mask.fill == unit else None
     if met and parts and unit in (float("inf"), float("-inf")):
         out, fill = replaced(out, parts, 0, where), 0
     return _dropped(made(out, parts, x, fill), axes, keepdims)
@@ -68,8 +72,7 @@ def _dropped(x: Tensor, axes: frozenset[int], keepdims: bool) -> Tensor:
         return x
     shape = tuple(s for k, s in enumerate(x.node.shape) if k - x.ndim not in axes)
     node = build.reshape(x.node, shape, where=place())
-    fill = None if x.mask is None else x.mask.fill
-    return made(node, without(parts_of(x), axes), x, fill)
+    return made(node, without(x.mask.parts, axes), x, x.mask.fill)
 
 
 def argument(fn: str, x: Tensor, axis: int | None, keepdims: bool = False) -> Tensor:
@@ -80,7 +83,7 @@ def argument(fn: str, x: Tensor, axis: int | None, keepdims: bool = False) -> Te
     operand, met = _as(x, FOLDS[fn].accepts), _met(x, axes)
     if not met:
         out = reduction.reduce(fn, operand.node, axis, True, where)
-        return _dropped(made(out, parts_of(x), x), axes, keepdims)
+        return _dropped(made(out, x.mask.parts, x), axes, keepdims)
     (k,) = axes
     node = dense(operand, fold_unit(fn, operand.dtype), met)
     # The first live element that is the extreme or NaN: where every live element is the unit, such
@@ -91,7 +94,7 @@ def argument(fn: str, x: Tensor, axis: int | None, keepdims: bool = False) -> Te
         found = node_elementwise("or", found, node_elementwise("ne", node, node, where=where))
     found = node_elementwise("and", together(met), found, where=where)
     out = reduction.reduce("argmax", convert(found, "int32"), k, True, where)
-    return _dropped(made(out, folded(parts_of(x), axes), x), axes, keepdims)
+    return _dropped(made(out, folded(x.mask.parts, axes), x), axes, keepdims)
 
 
 def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -100,7 +103,7 @@ def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     met = _met(x, axes)
     if not met:
         out = reduction.mean(operand.node, axis, True, where)
-        return _dropped(made(out, parts_of(x), x), axes, keepdims)
+        return _dropped(made(out, x.mask.parts, x), axes, keepdims)
     total = reduce("sum", operand, axis, True)
     live = together(met)
     each = reduction.reduce("sum", convert(live, operand.dtype), sorted(axes), True, where)
@@ -108,7 +111,7 @@ def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     if repeated:
         size = reduction.count(x.node, repeated, operand.dtype)
         each = node_elementwise("mul", each, size, where=where)
-    count = made(each, parts_of(total), total)
+    count = made(each, total.mask.parts, total)
     return _dropped(elementwise("div", total, count), axes, keepdims)
 
 
@@ -156,13 +159,13 @@ def discounted_sum(x: Tensor, gamma: object) -> Tensor:
     axis_of(x.node, 0, place())
     operand, first = _as(x, FLOATS), frozenset((-x.ndim,))
     met = _met(x, first)
-    node = dense(operand, 0, met) if met else operand.node
+    node = dense(operand, 0, met)
     if isinstance(gamma, bool | int | float) and abs(gamma) <= 1:
         summed = apply(reduction.discounted_sum, Tensor(node, x.sources), gamma)
-        return made(summed.node, without(folded(parts_of(x), first), first), summed)
+        return made(summed.node, without(folded(x.mask.parts, first), first), summed)
     # Powers of what may exceed 1 overflow far behind a short episode.
     weighted = apply(_weighted, Tensor(node, x.sources), gamma)
-    return reduce("sum", made(weighted.node, parts_of(x), weighted), 0)
+    return reduce("sum", made(weighted.node, x.mask.parts, weighted), 0)
 
 
 def _weighted(x: Node, gamma: Node | float, where: str = "") -> Node:
@@ -176,22 +179,22 @@ def cumulative(fn: str, x: Tensor, axis: int | None) -> Tensor:
         return cumulative(fn, moves.reshape(x, (product(x.node.shape),)), 0)
     where, met = place(), _met(x, _negative(x, axis))
     if not met:
-        return made(along.cumulative(fn, x.node, axis, where), parts_of(x), x)
+        return made(along.cumulative(fn, x.node, axis, where), x.mask.parts, x)
     operand = _as(x, AXIS_FUNCTIONS[fn].accepts)
     if fn == "logsumexp":  # -inf minus -inf, in the derivative, would have no value
         unit: Scalar = float(np.finfo(operand.dtype).min)
     else:
         unit = fold_unit(fn, operand.dtype)
     out = along.cumulative(fn, dense(operand, unit, met), axis, where)
-    return made(replaced(out, parts_of(x), 0, where), parts_of(x), x, 0)
+    return made(replaced(out, x.mask.parts, 0, where), x.mask.parts, x, 0)
 
 
 def linear_recurrence(gates: object, values: object, axis: int, reverse: bool = False) -> Tensor:
     """Return ``y[k] = values[k] + gates[k] * y[k - 1]``, which is 0 at dead elements."""
     given = [as_tensor(x) for x in (gates, values)]
-    nodes = [x.node if x.mask is None else dense(x, 0) for x in given]
+    nodes = [dense(x, 0) for x in given]
     out = along.linear_recurrence(nodes[0], nodes[1], axis, reverse, place())
-    parts = union([parts_of(x) for x in given], out.rank)
+    parts = union([x.mask.parts for x in given], out.rank)
     return Tensor(out, sources_of(*given), mask=Mask(parts))
 
 
@@ -199,13 +202,13 @@ def scatter_add(updates: object, index: Tensor, size: Expr, axis: int) -> Tensor
     """Return sums of live updates by their live positions."""
     given, where = as_tensor(updates), place()
     rank = max(given.ndim, index.ndim)
-    parts = union([parts_of(given), parts_of(index)], rank)
+    parts = union([given.mask.parts, index.mask.parts], rank)
     live = replaced(given.node, parts, 0, where)
-    places = index.node if index.mask is None else dense(index, 0)
+    places = dense(index, 0)
     out = along.scatter_add(live, places, size, axis, where)
     k = axis_of(live, axis, where) - live.rank
     kept = folded(parts, frozenset((k,)))
-    return Tensor(out, sources_of(given, index), mask=Mask(kept) if kept else None)
+    return Tensor(out, sources_of(given, index), mask=Mask(kept) if kept else WHOLE)
 
 
 def matmul(x: Tensor, y: Tensor) -> Tensor:
@@ -216,18 +219,13 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
     right = moves.reshape(y, (*y.node.shape, ONE)) if y.ndim == 1 else y
     rank = max(left.ndim, right.ndim)
     across, down = frozenset((-1,)), frozenset((-2,))
-    a, b = _factor(left, across), _factor(right, down)
+    a, b = dense(left, 0, _met(left, across)), dense(right, 0, _met(right, down))
     out = apply(matrix.matmul, Tensor(a, x.sources), Tensor(b, y.sources))
-    parts = (*folded(parts_of(left), across), *folded(parts_of(right), down))
+    parts = (*folded(left.mask.parts, across), *folded(right.mask.parts, down))
     product_ = made(out.node, tuple(part.padded(rank) for part in parts), out)
     if x.ndim == 1:
         product_ = apply(movement.squeeze, product_, -2)
     return apply(movement.squeeze, product_, -1) if y.ndim == 1 else product_
-
-
-def _factor(x: Tensor, contracted: frozenset[int]) -> Node:
-    met = _met(x, contracted)
-    return dense(x, 0, met) if met else x.node
 
 
 Handler = Callable[..., Tensor]

@@ -43,10 +43,16 @@ Parts = tuple[Live, ...]
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """An element is live where every part is true; dead ones have the value ``fill``, if known."""
+    """An element is live where every part is true; dead ones have the value ``fill``, if known.
 
-    parts: Parts
+    All elements of a tensor that is not ragged are live: its mask has no parts.
+    """
+
+    parts: Parts = ()
     fill: Scalar | None = None
+
+
+WHOLE = Mask()
 
 
 def union(several: Iterable[Parts], rank: int) -> Parts:

@@ -8,6 +8,7 @@ from ostinato.language.array import movement
 from ostinato.language.array.dtypes import convert, promote
 from ostinato.language.array.movement import axis_of
 from ostinato.language.ragged.mask import (
+    WHOLE,
     Live,
     Mask,
     Parts,
@@ -32,11 +33,7 @@ def settled(node: Node, parts: Sequence[Live], fill: Scalar | None, *operands: T
     kept = tuple(part for part in parts if part.ragged)
     if done and fill != 0:
         node, fill = replaced(node, done, 0, place()), None
-    return Tensor(node, sources_of(*operands), mask=Mask(kept, fill) if kept else None)
-
-
-def _mask(x: Tensor) -> Mask:
-    return Mask(()) if x.mask is None else x.mask
+    return Tensor(node, sources_of(*operands), mask=Mask(kept, fill) if kept else WHOLE)
 
 
 def reshape(x: Tensor, shape: Sequence[Expr]) -> Tensor:
@@ -44,19 +41,19 @@ def reshape(x: Tensor, shape: Sequence[Expr]) -> Tensor:
 
 
 def _reshaped(x: Tensor, node: Node) -> Tensor:
-    parts = [reshaped(part, x.node.shape, node.shape) for part in _mask(x).parts]
-    return settled(node, parts, _mask(x).fill, x)
+    parts = [reshaped(part, x.node.shape, node.shape) for part in x.mask.parts]
+    return settled(node, parts, x.mask.fill, x)
 
 
 def expand(x: Tensor, axis: int) -> Tensor:
     k = axis_of(x.node, axis, place(), extra=1)
     node = movement.expand(x.node, axis, where=place())
     parts: list[Live] = []
-    for part in _mask(x).parts:
+    for part in x.mask.parts:
         shape = (*part.node.shape[:k], ONE, *part.node.shape[k:])
         ragged = frozenset(a - (x.ndim + a < k) for a in part.ragged)
         parts.append(Live(build.reshape(part.node, shape), ragged))
-    return settled(node, parts, _mask(x).fill, x)
+    return settled(node, parts, x.mask.fill, x)
 
 
 def squeeze(x: Tensor, axis: int | Sequence[int] | None) -> Tensor:
@@ -66,8 +63,8 @@ def squeeze(x: Tensor, axis: int | Sequence[int] | None) -> Tensor:
 def transpose(x: Tensor, axes: Sequence[int] | None) -> Tensor:
     node = movement.transpose(x.node, axes, where=place())
     order = range(x.ndim)[::-1] if axes is None else [axis_of(x.node, a, "") for a in axes]
-    parts = [permuted(part, tuple(order)) for part in _mask(x).parts]
-    return settled(node, parts, _mask(x).fill, x)
+    parts = [permuted(part, tuple(order)) for part in x.mask.parts]
+    return settled(node, parts, x.mask.fill, x)
 
 
 def swap(x: Tensor, first: int, second: int) -> Tensor:
@@ -79,22 +76,22 @@ def swap(x: Tensor, first: int, second: int) -> Tensor:
 
 def broadcast_to(x: Tensor, shape: Sequence[Expr]) -> Tensor:
     node = movement.broadcast_to(x.node, shape, where=place())
-    parts = [part.padded(node.rank) for part in _mask(x).parts]
-    return settled(node, parts, _mask(x).fill, x)
+    parts = [part.padded(node.rank) for part in x.mask.parts]
+    return settled(node, parts, x.mask.fill, x)
 
 
 def _along(x: Tensor, axis: int, moved: Callable[[Node], Node]) -> list[Live]:
     """The parts after a movement of one axis (negative), which those without it ignore."""
     return [
         Live(moved(part.node), part.ragged) if axis in part.touches else part
-        for part in _mask(x).parts
+        for part in x.mask.parts
     ]
 
 
 def flip(x: Tensor, axis: int) -> Tensor:
     where, k = place(), axis_of(x.node, axis, place())
     parts = _along(x, k - x.ndim, lambda node: movement.flip(node, k, where))
-    return settled(movement.flip(x.node, k, where), parts, _mask(x).fill, x)
+    return settled(movement.flip(x.node, k, where), parts, x.mask.fill, x)
 
 
 def part(x: Tensor, axis: int, at: Expr | Slice) -> Tensor:
@@ -104,8 +101,8 @@ def part(x: Tensor, axis: int, at: Expr | Slice) -> Tensor:
     if isinstance(at, Slice):
         parts = _along(x, k, lambda mask: build.part(mask, k, at, where))
     else:
-        parts = [_indexed(live, k, at) for live in _mask(x).parts]
-    return settled(node, parts, _mask(x).fill, x)
+        parts = [_indexed(live, k, at) for live in x.mask.parts]
+    return settled(node, parts, x.mask.fill, x)
 
 
 def _indexed(live: Live, k: int, at: Expr) -> Live:
@@ -123,7 +120,7 @@ def take(x: Tensor, index: Tensor, axis: int) -> Tensor:
     node = movement.take(x.node, index.node, left, where)
     k, behind, new = left - x.ndim, x.ndim - 1 - left, index.ndim
     parts: list[Live] = []
-    for live in _mask(x).parts:
+    for live in x.mask.parts:
         ragged = {a if a > k else a - new + 1 for a in live.ragged - {k}}
         if k in live.ragged:
             ragged |= {-1 - behind - j for j in range(new)}
@@ -135,12 +132,12 @@ def take(x: Tensor, index: Tensor, axis: int) -> Tensor:
             else build.reshape(live.node, thin)
         )
         parts.append(Live(moved, frozenset(ragged)))
-    for live in _mask(index).parts:
+    for live in index.mask.parts:
         trailing = (*live.node.shape, *(ONE,) * behind)
         ragged = {a - behind for a in live.ragged}
         wide = Live(build.reshape(live.node, trailing), frozenset(ragged))
         parts.append(wide.padded(node.rank))
-    fill = _mask(x).fill if index.mask is None else None
+    fill = x.mask.fill if not index.mask.parts else None
     return settled(node, parts, fill, x, index)
 
 
@@ -149,8 +146,8 @@ def take_along(x: Tensor, index: Tensor, axis: int) -> Tensor:
     where, k = place(), axis_of(x.node, axis, place()) - x.ndim
     node = movement.take_along(x.node, index.node, axis, where)
     parts = _along(x, k, lambda mask: build.gather(mask, index.node, k, where))
-    fill = _mask(x).fill if index.mask is None else None
-    return settled(node, [*parts, *_mask(index).parts], fill, x, index)
+    fill = x.mask.fill if not index.mask.parts else None
+    return settled(node, [*parts, *index.mask.parts], fill, x, index)
 
 
 def concatenate(several: Sequence[Tensor], axis: int) -> Tensor:
@@ -160,8 +157,8 @@ def concatenate(several: Sequence[Tensor], axis: int) -> Tensor:
     nodes = [convert(x.node, dtype, where=where) for x in several]
     node = movement.concatenate(nodes, axis, where)
     k = axis_of(several[0].node, axis, where) - node.rank
-    masks = [_mask(x).parts for x in several]
-    fills = {_mask(x).fill for x in several}
+    masks = [x.mask.parts for x in several]
+    fills = {x.mask.fill for x in several}
     fill = next(iter(fills)) if len(fills) == 1 else None
     common = [p for p in masks[0] if k not in p.touches and all(p in m for m in masks)]
     rest = [tuple(p for p in mask if p not in common) for mask in masks]

@@ -48,7 +48,7 @@ def safe_operands(fn: str) -> tuple[Scalar | None, ...]:
 
 def filled(x: Tensor, value: object) -> Tensor:
     """Return a tensor without a mask, whose dead elements have a value."""
-    if x.mask is None:
+    if not x.mask.parts:
         return x
     if isinstance(value, bool | int | float):
         return Tensor(dense(x, value), x.sources)
@@ -58,10 +58,8 @@ def filled(x: Tensor, value: object) -> Tensor:
 
 def dense(x: Tensor, value: Scalar, parts: Parts | None = None) -> Node:
     """Return the node with a value at the elements that are dead by ``parts``, or by any part."""
-    assert x.mask is not None, f"{x} is not ragged"
-    if x.mask.fill is not None and x.mask.fill == value:
-        return x.node
-    return replaced(x.node, x.mask.parts if parts is None else parts, value, place())
+    dead = x.mask.parts if parts is None else parts
+    return x.node if not dead or x.mask.fill == value else replaced(x.node, dead, value, place())
 
 
 def elementwise(fn: str, *operands: object) -> Tensor:
@@ -91,7 +89,6 @@ def select(cond: Tensor, x: object, y: object) -> Tensor:
 
 def convert(x: Tensor, dtype: Dtype) -> Tensor:
     """Return a tensor in another dtype."""
-    assert x.mask is not None, f"{x} is not ragged"
     fill = x.mask.fill
     if fill is not None:
         fill = bool(fill) if dtype == "bool" else fill if _is_whole(fill) else None
@@ -111,7 +108,6 @@ def bitwise(fn: str, x: object, y: object) -> Tensor:
 
 def invert(x: Tensor) -> Tensor:
     """Return the other truth value, or every bit turned."""
-    assert x.mask is not None, f"{x} is not ragged"
     return Tensor(bits.invert(x.node, place()), x.sources, mask=Mask(x.mask.parts))
 
 
@@ -137,8 +133,8 @@ def choose(cond: Cond, x: object, y: object) -> Tensor:
     where = place()
     node = element.choose(cond, as_operand(x), as_operand(y), where)
     both = [as_tensor(value) for value in (x, y)]
-    masks = [() if value.mask is None else value.mask.parts for value in both]
-    fills = [None if value.mask is None else value.mask.fill for value in both]
+    masks = [value.mask.parts for value in both]
+    fills = [value.mask.fill for value in both]
     fill = fills[0] if fills[0] == fills[1] else None
     if {*masks[0]} == {*masks[1]}:
         return Tensor(node, sources_of(*both), mask=Mask(union(masks, node.rank), fill))
@@ -174,7 +170,7 @@ def _mapped(
 
 
 def _parts(x: object) -> Parts:
-    return x.mask.parts if isinstance(x, Tensor) and x.mask is not None else ()
+    return x.mask.parts if isinstance(x, Tensor) else ()
 
 
 def _guarded(
@@ -184,7 +180,7 @@ def _guarded(
     if not isinstance(node, Node):
         return node, node
     own = union([_parts(x)], parts[0].node.rank)
-    fill = x.mask.fill if isinstance(x, Tensor) and x.mask is not None else _constant(node)
+    fill = x.mask.fill if isinstance(x, Tensor) and x.mask.parts else _constant(node)
     lacking = tuple(part for part in parts if part not in own)
     dense_there = any(
         -axis <= node.rank and node.shape[axis] != ONE for part in lacking for axis in part.ragged
@@ -220,7 +216,6 @@ def _is_whole(value: Scalar) -> bool:
 
 def one_hot(index: Tensor, size: object, dtype: Dtype) -> Tensor:
     """Return 1 at an index along a new last axis, 0 elsewhere."""
-    assert index.mask is not None, f"{index} is not ragged"
     node = element.one_hot(index.node, size, dtype, place())  # type: ignore[arg-type]
     parts = tuple(
         Live(movement.expand(p.node, -1), frozenset(a - 1 for a in p.ragged))

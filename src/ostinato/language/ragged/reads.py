@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ostinato.language.array.indexing import Parts as Movements
 from ostinato.language.array.indexing import position, read_at, spatial, split
 from ostinato.language.ragged.ending import Ending, endings, note, stays_behind
-from ostinato.language.ragged.mask import Live, Mask, replaced
+from ostinato.language.ragged.mask import WHOLE, Live, Mask, replaced
 from ostinato.language.tensor import Tensor, apply, sources_of
 from ostinato.pdg import build
 from ostinato.pdg.build import ONE
@@ -47,15 +47,14 @@ def at_steps(
     if filled != x.node:
         node = named_if_not(node, Origin(where, x.node.label))
     note(node, x.over, known, where)
-    own = () if x.mask is None else x.mask.parts
-    parts = [Live(read_at(p.node, given, windows, where)[0], p.ragged) for p in own]
+    parts = [Live(read_at(p.node, given, windows, where)[0], p.ragged) for p in x.mask.parts]
     for end in beyond:
         ragged = _ragged_axes(given, end, node.rank)
         if ragged:
             alive = read_at(end.alive.node, given, windows, where)[0]
             shape = (*alive.shape, *(ONE,) * (node.rank - leading))
             parts.append(Live(build.reshape(alive, shape), ragged))
-    mask = Mask(tuple(dict.fromkeys(parts)), fill) if parts else None
+    mask = Mask(tuple(dict.fromkeys(parts)), fill) if parts else WHOLE
     needed = sources_of(x, *computed, *(end.alive for end in beyond))
     return Tensor(node, needed, mask=mask), leading
 
@@ -76,7 +75,7 @@ def _known(x: Tensor, given: Given, windows: Windows, where: str) -> dict[Dim, I
 def _filled(x: Tensor, beyond: Sequence[Ending], where: str) -> tuple[Node, Scalar | None]:
     """The tensor with zeros at dead points, and what its dead elements are then."""
     node = x.node
-    fill: Scalar | None = 0 if x.mask is None else x.mask.fill
+    fill: Scalar | None = x.mask.fill if x.mask.parts else 0
     for end in beyond:
         if end.alive.node != x.node:
             value = 0 if fill is None else fill

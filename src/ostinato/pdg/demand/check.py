@@ -14,12 +14,10 @@ from ostinato.pdg.index import (
     Extremum,
     Index,
     Slice,
-    dims_of,
     evaluate,
     expr,
     maximum,
     minimum,
-    substitute,
     symbols,
 )
 from ostinato.pdg.intervals import interval, is_quasi_affine
@@ -204,7 +202,7 @@ def spell(index: Index) -> str:
     named: dict[Dim | Extent, Expr] = {
         s: expr(Dim(f"{s.name.lower()}.size")) for s in symbols(index) if isinstance(s, Extent)
     }
-    text = str(substitute(index, named))
+    text = str(index.at(named))
     return text.replace("min(", "ot.minimum(").replace("max(", "ot.maximum(")
 
 
@@ -297,7 +295,7 @@ def _check_fixed(demand: Demand, node: Node, op: Read) -> None:
     """A step that no dimension moves is one of the domain's, also where no leaf is read there."""
     (x,) = node.args
     for dim, index in op.at:
-        if isinstance(index, Slice) or dim not in x.domain or dims_of(index):
+        if isinstance(index, Slice) or dim not in x.domain or index.dims:
             continue
         size = expr(dim.extent)
         if not all(map(is_quasi_affine, (index, size))):

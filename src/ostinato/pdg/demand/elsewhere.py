@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import assert_never
 
 from ostinato.pdg import build
-from ostinato.pdg.condition import at_least, every, substitute_cond
+from ostinato.pdg.condition import at_least, every
 from ostinato.pdg.errors import DomainError
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, maximum, minimum, substitute
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, maximum, minimum
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import (
     Affine,
@@ -83,13 +83,13 @@ def _moved(node: Node, at: Point, args: list[Node]) -> Node:
         case Const():
             return node
         case Affine(of):
-            return build.affine(substitute(of, at))
+            return build.affine(of.at(at))
         case Iota(size):
-            return build.iota(substitute(size, at))
+            return build.iota(size.at(at))
         case Read(through):
             return _read(node, through, at)
         case Case(cond):
-            return build.case(substitute_cond(cond, at), args[0], args[1], node.where)
+            return build.case(cond.at(at), args[0], args[1], node.where)
         case Scan():
             return _scan(node, node.op, at)
         case Linear(dim):
@@ -117,14 +117,14 @@ def _there(node: Node, at: Point) -> Node:
             assert isinstance(inside, Slice), f"the window of {node} is no slice"
             op = Gather(axis, (dim, inside))
         case Along(fn, axis, size):
-            op = Along(fn, axis, substitute(size, at))
+            op = Along(fn, axis, size.at(at))
         case _:
             return node
     return replace(node, op=op)
 
 
 def _sizes(shape: tuple[Expr, ...], at: Point) -> tuple[Expr, ...]:
-    return tuple(substitute(size, at) for size in shape)
+    return tuple(size.at(at) for size in shape)
 
 
 def _read(node: Node, through: tuple[tuple[Dim, Index], ...], at: Point) -> Node:
@@ -148,7 +148,7 @@ def _scan(node: Node, op: Scan, at: Point) -> Node:
 def _linear(node: Node, dim: Dim, at: Point) -> Node:
     """A linear recurrence at another step; outside of its own steps it is zero."""
     others = [(d, e) for d, e in at.items() if d != dim]
-    if any(dim in dims_of(e) for _, e in others):
+    if any(dim in e.dims for _, e in others):
         fact = f"{called(node)} over {dim} is read where another index depends on {dim}"
         raise DomainError(fact, "Guard the read with `ot.where` on a condition.", node.where)
     if others:

@@ -19,7 +19,7 @@ from ostinato.pdg.demand.demand import Demand, box, read_relation
 from ostinato.pdg.demand.elsewhere import elsewhere, is_leaf
 from ostinato.pdg.errors import DomainError
 from ostinato.pdg.extra_dims import in_generation
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, maximum, substitute
+from ostinato.pdg.index import Dim, Expr, Slice, expr, maximum
 from ostinato.pdg.isl import condition_set, relation
 from ostinato.pdg.naming import called
 from ostinato.pdg.node import Node, Pdg, Read
@@ -89,7 +89,7 @@ class _Read:
         if within == ALWAYS:
             return stored
         fixed = self.fixed(within)
-        there = elsewhere(x, {d: substitute(e, fixed) for d, e in steps.items()})
+        there = elsewhere(x, {d: e.at(fixed) for d, e in steps.items()})
         beyond = build.read(there, [*slices.items()], self.node.where)
         return build.case(within, stored, beyond, self.node.where)
 
@@ -103,7 +103,7 @@ class _Read:
         """The indices that have one value at all points outside; sizes keep them as they are."""
         stored = condition_set(self.points.dims, within)
         outside = (self.points - stored).assume(self.demand.minimum)
-        sizes = {d for size in self.node.shape for d in dims_of(size)}
+        sizes = {d for size in self.node.shape for d in size.dims}
         spans = {d: outside.bounds(d) for d in outside.dims if d not in sizes}
         return {d: expr(lo) for d, (lo, hi) in spans.items() if lo is not None and lo == hi}
 

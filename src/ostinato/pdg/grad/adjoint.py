@@ -24,7 +24,7 @@ from ostinato.pdg.build import (
     reshape,
     transpose,
 )
-from ostinato.pdg.condition import Cond, cond_symbols, every, negation
+from ostinato.pdg.condition import Cond, every, negation
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.functions import FUNCTIONS, has_derivative
 from ostinato.pdg.grad.axis_adjoints import along_back, flip, is_flip, positions, wide
@@ -32,7 +32,7 @@ from ostinato.pdg.grad.gathers import clamped, collect_steps, collected, taken
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint, read_back, sum_missing
 from ostinato.pdg.grad.recurrences import linear_back, scan_back
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Slice, expr
 from ostinato.pdg.naming import called, show_shape
 from ostinato.pdg.node import (
     Affine,
@@ -118,7 +118,7 @@ def pull_back(
 
 def _apart(guard: Cond, swept: Iterable[Dim]) -> Cond:
     """What a guard says without some dimensions: operands may exist only where it holds."""
-    return every(*(c for c in conjuncts(guard) if cond_symbols(c).isdisjoint(swept)))
+    return every(*(c for c in conjuncts(guard) if c.symbols.isdisjoint(swept)))
 
 
 def read_dims(node: Node) -> Dims:
@@ -271,8 +271,8 @@ def _swept(node: Node, axis: int, at: Expr, missing: Dims) -> Dim | None:
     for atom, k in at.terms:
         if isinstance(atom, Dim) and atom in missing and k == 1:
             first = expr(atom) - at
-            fixed = not (dims_of(first) | dims_of(size)) & missing
-            steady = not any(atom in dims_of(s) for s in node.shape)
+            fixed = not (first.dims | size.dims) & missing
+            steady = not any(atom in s.dims for s in node.shape)
             inside = is_never_negative(first) and is_never_negative(
                 expr(atom.extent) - first - size
             )

@@ -13,7 +13,7 @@ from ostinato.pdg.condition import at_least
 from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.grad.preimage import Dims
 from ostinato.pdg.grad.read_adjoints import Adjoint
-from ostinato.pdg.index import Dim, Expr, dims_of, product
+from ostinato.pdg.index import Dim, Expr, product
 from ostinato.pdg.intervals import interval
 from ostinato.pdg.node import Gather, Node, Reduce, Reshape
 
@@ -48,7 +48,7 @@ def collected(node: Node, missing: Dims) -> tuple[Dim, ...]:
     few = size.is_const and size.const <= FEW_ROWS
     if few or node.op.window is not None or index.shape[node.op.axis] != ONE:
         return ()
-    varying = frozenset[Dim]().union(*(dims_of(s) for s in (*node.shape, size)))
+    varying = frozenset[Dim]().union(*(s.dims for s in (*node.shape, size)))
     return order((missing & frozenset(index.domain)) - varying)
 
 

@@ -14,16 +14,7 @@ from dataclasses import dataclass
 
 from ostinato.pdg.bounds import attained, conjuncts, greatest, members, simplified, smallest
 from ostinato.pdg.build import order
-from ostinato.pdg.condition import (
-    NEVER,
-    Compare,
-    Cond,
-    at_least,
-    cond_symbols,
-    equal,
-    every,
-    substitute_cond,
-)
+from ostinato.pdg.condition import NEVER, Compare, Cond, at_least, equal, every
 from ostinato.pdg.index import (
     Dim,
     Expr,
@@ -31,13 +22,11 @@ from ostinato.pdg.index import (
     FloorDiv,
     Mod,
     Slice,
-    dims_of,
     expr,
     floordiv,
     maximum,
     minimum,
     mod,
-    substitute,
 )
 
 Dims = frozenset[Dim]
@@ -97,9 +86,9 @@ def _solve(cond: Cond, unknowns: Dims, points: dict[Dim, Expr]) -> Iterator[Prei
         yield _summed(conds, unknowns, points)
         return
     by = {solution.dim: solution.value}
-    rest = [substitute_cond(c, by) for c in conds if c is not solution.source]
+    rest = [c.at(by) for c in conds if c is not solution.source]
     box = (at_least(solution.value, 0), at_least(expr(solution.dim.extent) - 1, solution.value))
-    solved = {d: substitute(e, by) for d, e in points.items()} | by
+    solved = {d: e.at(by) for d, e in points.items()} | by
     yield from _solve(every(*rest, *box, solution.divides), unknowns - {solution.dim}, solved)
 
 
@@ -146,13 +135,13 @@ def _quotient(conds: Sequence[Cond], unknowns: Dims) -> _Quotient | None:
         terms = cond.of.terms if isinstance(cond, Compare) and cond.kind == "eq" else ()
         for atom, k in terms:
             assert isinstance(cond, Compare), f"{cond} has no terms"
-            if not isinstance(atom, FloorDiv | Mod) or not dims_of(atom.of) & unknowns:
+            if not isinstance(atom, FloorDiv | Mod) or not atom.of.dims & unknowns:
                 continue
             rest = cond.of - Expr(((atom, k),), 0)
             is_rest = isinstance(atom, Mod)
             if is_rest:
                 rest = rest + atom.of * k  # what is left of k * (atom - of)
-            if dims_of(rest) & unknowns or (is_rest and abs(k) != 1):
+            if rest.dims & unknowns or (is_rest and abs(k) != 1):
                 continue
             towards = rest * (1 if (k > 0) == is_rest else -1)
             factor = atom.by if is_rest else abs(k)
@@ -171,9 +160,9 @@ def _split(cond: Cond, unknowns: Dims) -> tuple[tuple[Cond, ...], ...]:
     for atom, k in cond.of.terms:
         term = Expr(((atom, k),), 0)
         rest = cond.of - term
-        if not dims_of(term) & unknowns:
+        if not term.dims & unknowns:
             continue
-        alone = cond.kind == "ge" and not dims_of(rest) & unknowns
+        alone = cond.kind == "ge" and not rest.dims & unknowns
         if isinstance(atom, FloorDiv) and (alone or abs(k) == 1):
             return (_split_quotient(cond, atom, k, rest),)
         if isinstance(atom, Extremum) and cond.kind == "eq" and abs(k) == 1:
@@ -201,14 +190,14 @@ class _Solution:
 def _best_equality(conds: Sequence[Cond], unknowns: Dims) -> _Solution | None:
     """The equality that gives an unknown in terms of the fewest others."""
     found = [s for c in conds if isinstance(c, Compare) for s in _solutions(c, unknowns)]
-    return min(found, key=lambda s: len(dims_of(s.value) & unknowns), default=None)
+    return min(found, key=lambda s: len(s.value.dims & unknowns), default=None)
 
 
 def _solutions(cond: Compare, unknowns: Dims) -> Iterator[_Solution]:
     for atom, k in cond.of.terms if cond.kind == "eq" else ():
         if isinstance(atom, Dim) and atom in unknowns:
             rest = cond.of - expr(atom) * k
-            if atom in dims_of(rest):
+            if atom in rest.dims:
                 continue
             towards = rest * (-1 if k > 0 else 1)
             yield _Solution(cond, atom, floordiv(towards, abs(k)), equal(mod(rest, abs(k)), 0))
@@ -217,8 +206,8 @@ def _solutions(cond: Compare, unknowns: Dims) -> Iterator[_Solution]:
 def _summed(conds: Sequence[Cond], unknowns: Dims, points: dict[Dim, Expr]) -> Preimage:
     sums: list[Sum] = []
     for dim in order(unknowns):
-        mine = [c for c in conds if dim in cond_symbols(c)]
-        others = [c for c in conds if dim not in cond_symbols(c)]
+        mine = [c for c in conds if dim in c.symbols]
+        others = [c for c in conds if dim not in c.symbols]
         added, implied = _sum_over(dim, mine)
         sums.append(added)
         conds = conjuncts(simplified(every(*others, *implied)))
@@ -244,8 +233,8 @@ def _followed(over: Slice, guard: Sequence[Cond]) -> Slice:
             [m + away if (m + away - expr(term[0])).is_const else m for m in found]
             for found in (members(over.lo, "max"), members(over.hi, "min"))
         )
-        is_after = any(m.const > 0 for m in lows if term[0] in dims_of(m))
-        is_before = any((m - expr(term[0])).const <= 0 for m in highs if term[0] in dims_of(m))
+        is_after = any(m.const > 0 for m in lows if term[0] in m.dims)
+        is_before = any((m - expr(term[0])).const <= 0 for m in highs if term[0] in m.dims)
         if is_after or is_before:
             return Slice(maximum(*lows), minimum(*highs), over.step)
     return over
@@ -296,7 +285,7 @@ def _relaxed(cond: Cond, dim: Dim) -> Iterator[Cond]:
 def _linear_above(e: Expr, dim: Dim) -> Expr | None:
     """An expression that is not negative where ``e`` is not, linear in the dimension."""
     for atom, k in e.terms:
-        if isinstance(atom, Dim) or dim not in dims_of(Expr(((atom, 1),), 0)):
+        if isinstance(atom, Dim) or dim not in Expr(((atom, 1),), 0).dims:
             continue
         rest = e - Expr(((atom, k),), 0)
         if isinstance(atom, Mod):
@@ -314,7 +303,7 @@ def _coefficient(cond: Cond, dim: Dim) -> tuple[int, Expr]:
         return 0, expr(0)
     k = dict(cond.of.terms).get(dim, 0)
     rest = cond.of - expr(dim) * k
-    return (0, rest) if dim in dims_of(rest) else (k, rest)
+    return (0, rest) if dim in rest.dims else (k, rest)
 
 
 def _congruence(cond: Cond, dim: Dim) -> tuple[Expr, int, Cond] | None:
@@ -323,10 +312,10 @@ def _congruence(cond: Cond, dim: Dim) -> tuple[Expr, int, Cond] | None:
         return None
     for atom, k in cond.of.terms:
         rest = cond.of - Expr(((atom, k),), 0)
-        if isinstance(atom, Mod) and abs(k) == 1 and dim not in dims_of(rest):
+        if isinstance(atom, Mod) and abs(k) == 1 and dim not in rest.dims:
             sign = dict(atom.of.terms).get(dim, 0)
             shift = atom.of - expr(dim) * sign
-            if abs(sign) == 1 and dim not in dims_of(shift):
+            if abs(sign) == 1 and dim not in shift.dims:
                 m = rest * -k
                 within = every(at_least(m, 0), at_least(atom.by - 1, m))
                 residue = m if sign == 1 and shift == expr(0) else mod((m - shift) * sign, atom.by)

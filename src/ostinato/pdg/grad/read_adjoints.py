@@ -12,20 +12,12 @@ from dataclasses import dataclass
 from ostinato.pdg.arithmetic import Algebra
 from ostinato.pdg.bounds import simplified
 from ostinato.pdg.build import ONE, part, read
-from ostinato.pdg.condition import (
-    NEVER,
-    Cond,
-    at_least,
-    cond_symbols,
-    equal,
-    every,
-    substitute_cond,
-)
+from ostinato.pdg.condition import NEVER, Cond, at_least, equal, every
 from ostinato.pdg.element import element
 from ostinato.pdg.errors import GradientError
 from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.grad.preimage import Dims, Preimage, Sum, preimages
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr, floordiv, mod, substitute
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr, floordiv, mod
 from ostinato.pdg.node import Node, Read
 
 
@@ -78,7 +70,7 @@ def read_back(node: Node, up: Adjoint, held: Dims) -> list[Adjoint]:
             place = floordiv(expr(target) - index.lo, index.step)
             value = element(value, -value.rank, place, node.where)
     there = {dim: expr(target) for target, dim in twins.items()}
-    value = _as_long_as(value, [substitute(size, there) for size in source.shape], unknowns)
+    value = _as_long_as(value, [size.at(there) for size in source.shape], unknowns)
     return collect(value, every(*conds), unknowns, twins, node.where)
 
 
@@ -89,7 +81,7 @@ def _as_long_as(value: Node, shape: Sequence[Expr], unknowns: Dims) -> Node:
     """
     for axis in range(-len(shape), 0):
         size = value.shape[axis]
-        if size != ONE and dims_of(size) & unknowns and size != shape[axis]:
+        if size != ONE and size.dims & unknowns and size != shape[axis]:
             value = part(value, axis, Slice(expr(0), shape[axis]), value.where)
     return value
 
@@ -115,9 +107,9 @@ def _collect(
 ) -> Adjoint:
     """Sum the value over a preimage and name the target by its own dimensions."""
     back = {new: expr(dim) for new, dim in twins.items()}
-    guard = simplified(substitute_cond(preimage.guard, back))
+    guard = simplified(preimage.guard.at(back))
     if _is_direct(value, preimage, frozenset(twins)):
-        points = [(d, substitute(e, back)) for d, e in preimage.points]
+        points = [(d, e.at(back)) for d, e in preimage.points]
         sums = [_renamed(s, back) for s in preimage.sums]
         return Adjoint(guard, _sum(value, points, sums, algebra))
     value = read(value, preimage.points, algebra.where)
@@ -129,9 +121,9 @@ def _collect(
 def _is_direct(value: Node, preimage: Preimage, twins: Dims) -> bool:
     """Whether one simultaneous read does: nothing inside refers to the target's new names."""
     summed = frozenset(s.dim for s in preimage.sums)
-    masked = frozenset(d for s in preimage.sums for d in cond_symbols(s.mask))
+    masked = frozenset(d for s in preimage.sums for d in s.mask.symbols)
     solved = frozenset(d for d, _ in preimage.points)
-    used = [dims_of(e) for _, e in preimage.points]
+    used = [e.dims for _, e in preimage.points]
     used += [s.over.dims for s in preimage.sums]
     if (frozenset(value.domain) | masked) & twins or masked & solved:
         return False
@@ -140,7 +132,7 @@ def _is_direct(value: Node, preimage: Preimage, twins: Dims) -> bool:
 
 def _renamed(added: Sum, back: Mapping[Dim, Expr]) -> Sum:
     over = added.over
-    lo, hi = substitute(over.lo, back), substitute(over.hi, back)
+    lo, hi = over.lo.at(back), over.hi.at(back)
     return Sum(added.dim, Slice(lo, hi, over.step), added.mask)
 
 
@@ -148,7 +140,7 @@ def _sum(value: Node, points: list[tuple[Dim, Expr]], sums: list[Sum], algebra: 
     """Read at the points and sum over the steps, all at once."""
     value = algebra.switch(every(*(s.mask for s in sums)), value)
     for s in sums:
-        if any(s.dim in dims_of(size) for size in value.shape):
+        if any(s.dim in size.dims for size in value.shape):
             raise GradientError(
                 f"the gradient sums `{value}` over {s.dim}, and its shape changes with {s.dim}",
                 f"Reduce its axes that change with {s.dim} before other steps read it.",

@@ -16,7 +16,6 @@ from ostinato.pdg.condition import (
     Some,
     at_least,
     compared,
-    cond_symbols,
     equal,
     every,
 )
@@ -29,7 +28,6 @@ from ostinato.pdg.index import (
     FloorDiv,
     Mod,
     Product,
-    dims_of,
     expr,
     floordiv,
     parts_of,
@@ -64,7 +62,7 @@ def frame_for(dims: Dims, extents: tuple[str, ...]) -> Frame:
 
 
 def frame_of(dims: Dims, cond: Cond) -> Frame:
-    mentioned = cond_symbols(cond)
+    mentioned = cond.symbols
     strange = [s.name for s in mentioned if isinstance(s, Dim) and s not in dims]
     assert not strange, (
         f"{cond} mentions {', '.join(strange)}, not in ({', '.join(map(str, dims))})"
@@ -77,7 +75,7 @@ _products: dict[str, Product] = {}
 
 def _name_of(size: Product) -> str:
     """A product of extents is a number of its own to isl, under this name."""
-    varies = dims_of(Expr(((size, 1),), 0))
+    varies = Expr(((size, 1),), 0).dims
     assert not varies, f"{size} is a product: legal in a size, not in an index"
     _products[str(size)] = size
     return str(size)

@@ -25,9 +25,8 @@ from ostinato.pdg.index import (
     Product,
     Slice,
     expr,
+    extremum,
     floordiv,
-    maximum,
-    minimum,
     mod,
     product,
 )
@@ -233,7 +232,7 @@ class Spelling:
         values = [self.read_expr(part, what) for part in parts]
         if kind == "product":
             return product(values)
-        return minimum(*values) if kind == "min" else maximum(*values)
+        return extremum(kind, values)
 
     def exprs(self, values: Iterable[Expr]) -> list[Plain]:
         return [self.expr(e) for e in values]

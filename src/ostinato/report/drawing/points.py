@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some, substitute_cond
+from ostinato.pdg.condition import Compare, Cond, Every, Negation, Some
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.functions import FUNCTIONS, REPEATED
 from ostinato.pdg.index import (
@@ -17,7 +17,6 @@ from ostinato.pdg.index import (
     Product,
     Slice,
     expr,
-    substitute,
     symbols,
 )
 from ostinato.pdg.node import Broadcast, Const, Map, Node, Part, Read, Reshape
@@ -125,7 +124,7 @@ def composed(pairs: Sequence[tuple[Dim, Index]], x: Node, at: At) -> dict[Dim, I
 
 def moved(e: Expr, at: At) -> Expr:
     """An index expression at another point; a dimension that is a slice stays."""
-    return substitute(e, _points(at))
+    return e.at(_points(at))
 
 
 def _points(at: At) -> dict[Dim, Expr]:
@@ -156,7 +155,7 @@ def element(index: Index, at: At) -> str:
 def condition(cond: Cond, at: At | None = None) -> str:
     """A condition in signs of mathematics; ``d = …`` and bounds of one dimension solved for it."""
     by = {d: i for d, i in (at or {}).items() if isinstance(i, Expr)}
-    cond = substitute_cond(cond, by) if by else cond
+    cond = cond.at(by) if by else cond
     match cond:
         case Compare():
             return _compared(cond)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ostinato.pdg.index import Expr, expr, product, substitute
+from ostinato.pdg.index import Expr, expr, product
 from ostinato.rewrite.engine.egglog_session import Cell, Row, Table
 from ostinato.rewrite.load.tables import Loaded, Tables
 from ostinato.rewrite.terms.signature import SIGNATURE
@@ -108,7 +108,7 @@ def sizes_of(tables: Mapping[str, Table], ids: Tables) -> dict[int, Expr]:
                 return sizes[int(cells[1])] if first == expr(1) else first
             case _:
                 (dim,) = ids.dims_in(int(cells[1]))
-                return substitute(first, {dim: ids.expr(int(cells[2]))})
+                return first.at({dim: ids.expr(int(cells[2]))})
 
     pending = [(op, *row) for op in _COMPUTED for row in tables[op].rows]
     while pending:

@@ -116,7 +116,7 @@ class LocalSearch:
         before, changed = (self._uses, self._payers), [*self._changed]
         self._uses = [0] * places
         self._payers = [0] * len(self.choices.price)
-        self._least = WORTH * self._retain(roots)
+        self._least = WORTH * self._use(roots, 1)
         self._now += 1
         self._ways.clear()
         if (self._uses, self._payers) != before:
@@ -342,10 +342,10 @@ class LocalSearch:
         """Change the option of a place in use; returns what that saves."""
         kids, current = self.choices.kids, self.best[place]
         self._touch(place)
-        added = self._pay(option) + self._retain(kids[option])
+        added = self._pay(option, 1) + self._use(kids[option], 1)
         self.best[place] = option
         self._low.append(place)
-        return self._withdraw(current) + self._release(kids[current]) - added
+        return self._pay(current, -1) + self._use(kids[current], -1) - added
 
     def _is_circle(self, start: int, option: int) -> bool:
         """Whether the term of a place would contain the place with this option.
@@ -385,47 +385,29 @@ class LocalSearch:
         self._log.append((key, self._changed[key]))
         self._changed[key] = self._now + 1
 
-    def _pay(self, option: int) -> float:
+    def _pay(self, option: int, by: int) -> float:
+        """The price of an option that is paid for first, or is not paid for any more."""
         item = self.choices.item[option]
         self._touch(~item)
-        self._payers[item] += 1
-        return 0.0 if self._payers[item] > 1 else self.choices.price[item]
+        before = self._payers[item]
+        self._payers[item] += by
+        return 0.0 if before and self._payers[item] else self.choices.price[item]
 
-    def _withdraw(self, option: int) -> float:
-        item = self.choices.item[option]
-        self._touch(~item)
-        self._payers[item] -= 1
-        return 0.0 if self._payers[item] else self.choices.price[item]
-
-    def _retain(self, places: Sequence[int]) -> float:
-        """Use places once more; the price of what was not used before."""
+    def _use(self, places: Sequence[int], by: int) -> float:
+        """Use places once more, or less; the price of what had, or has, no other use."""
         uses, best, kids = self._uses, self.best, self.choices.kids
-        added = 0.0
+        price = 0.0
         stack = list(places)
         while stack:
             place = stack.pop()
             self.steps -= 1
             self._touch(place)
-            uses[place] += 1
-            if uses[place] == 1:
-                added += self._pay(best[place])
+            before = uses[place]
+            uses[place] += by
+            if not (before and uses[place]):
+                price += self._pay(best[place], by)
                 stack += kids[best[place]]
-        return added
-
-    def _release(self, places: Sequence[int]) -> float:
-        """Use places once less; the price of what nobody uses any more."""
-        uses, best, kids = self._uses, self.best, self.choices.kids
-        freed = 0.0
-        stack = list(places)
-        while stack:
-            place = stack.pop()
-            self.steps -= 1
-            self._touch(place)
-            uses[place] -= 1
-            if not uses[place]:
-                freed += self._withdraw(best[place])
-                stack += kids[best[place]]
-        return freed
+        return price
 
 
 def heights(kids: Sequence[Sequence[int]]) -> list[int]:

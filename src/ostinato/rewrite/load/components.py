@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ostinato.pdg.bounds import conjuncts, simplified
-from ostinato.pdg.condition import NEVER, Compare, Cond, every, negation, substitute_cond
+from ostinato.pdg.condition import NEVER, Compare, Cond, every, negation
 from ostinato.pdg.index import Dim, Expr, Extent
 from ostinato.pdg.node import Node, Pdg
 from ostinato.rewrite.load.dependence import Along, Interval, Reaches, gap
@@ -122,7 +122,7 @@ def _meets(case: Cond, reader: Cond, points: tuple[tuple[Dim, Expr | None], ...]
     known: dict[Dim | Extent, Expr] = {d: e for d, e in points if e is not None}
     if len(known) < len(points):
         return True
-    met = substitute_cond(case, known)
+    met = case.at(known)
     return simplified(met) != NEVER and simplified(every(met, reader)) != NEVER
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ostinato.pdg.bounds import conjuncts, is_never_negative, simplified
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, cond_symbols, every, negation, some
-from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, dims_of, expr, minimum, substitute
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, every, negation, some
+from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, expr, minimum
 from ostinato.pdg.node import Case, Equation, Node, Part, Pdg, Read, Rec, postorder
 
 Dims = frozenset[Dim]
@@ -113,7 +113,7 @@ def _smaller_box(cond: Cond) -> Renaming:
     for c in conjuncts(cond):
         if not isinstance(c, Compare):
             continue
-        dims = dims_of(c.of)
+        dims = c.of.dims
         dim = next(iter(dims)) if len(dims) == 1 else None
         slope = dict(c.of.terms).get(dim) if dim else None
         if dim is None or slope not in (1, -1):
@@ -139,7 +139,7 @@ def _uncovered(pdg: Pdg, name: str) -> Dims:
     conds = [cond for cond, _ in pdg.equations[name].cases]
     if simplified(some(*conds)) == ALWAYS:
         return Dims()
-    return Dims(s for cond in conds for s in cond_symbols(cond) if isinstance(s, Dim))
+    return Dims(d for cond in conds for d in cond.dims)
 
 
 def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims], by: Renaming) -> Dims:
@@ -154,7 +154,7 @@ def _of_read(x: Node, at: Mapping[Dim, Index], found: Mapping[Node, Dims], by: R
 
 def _leaving(index: Index, size: Expr, by: Renaming) -> Dims:
     """The dimensions along which an index may leave ``0 .. size - 1``."""
-    return Dims() if _inside(index, size, by) else index.dims | dims_of(size)
+    return Dims() if _inside(index, size, by) else index.dims | size.dims
 
 
 def _inside(index: Index, size: Expr, by: Renaming) -> bool:
@@ -166,7 +166,7 @@ def _inside(index: Index, size: Expr, by: Renaming) -> bool:
         gaps = [index.lo, size - index.hi, index.hi - index.lo]
     else:
         gaps = [index, size - 1 - index]
-    return all(is_never_negative(substitute(gap, by)) for gap in gaps)
+    return all(is_never_negative(gap.at(by)) for gap in gaps)
 
 
 def may_miss(node: Node) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, dims_of, expr, substitute
+from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, expr
 from ostinato.pdg.node import Linear, Node, Op, Pdg, Read, Rec, Scan, postorder
 
 
@@ -46,8 +46,8 @@ def distance(index: Index, dim: Dim) -> Interval:
 def gap(indices: Range, dim: Dim, least: Mapping[Dim, int]) -> Interval:
     """The distances of a range from ``dim``, where dimensions start at ``least`` instead of 0."""
     later: dict[Dim | Extent, Expr] = {d: expr(d) + k for d, k in least.items()}
-    lo = None if indices.lo is None else substitute(indices.lo - expr(dim), later)
-    hi = None if indices.hi is None else substitute(indices.hi - expr(dim), later)
+    lo = None if indices.lo is None else (indices.lo - expr(dim)).at(later)
+    hi = None if indices.hi is None else (indices.hi - expr(dim)).at(later)
     return Interval(
         -math.inf if lo is None else -_greatest(-lo), math.inf if hi is None else _greatest(hi)
     )
@@ -85,7 +85,7 @@ def _through(indices: Range, by: Mapping[Dim, Range]) -> Range:
 def _bound(e: Expr | None, by: Mapping[Dim, Range], sign: int) -> Expr | None:
     """The least (-1) or greatest (1) value of a bound over the ranges of its dimensions."""
     points: dict[Dim | Extent, Expr] = {}
-    for dim in () if e is None else dims_of(e):
+    for dim in () if e is None else e.dims:
         indices = by.get(dim)
         if indices is None:
             continue
@@ -94,12 +94,12 @@ def _bound(e: Expr | None, by: Mapping[Dim, Range], sign: int) -> Expr | None:
         if end is None or (indices.point is None and slope == 0):
             return None
         points[dim] = end
-    return None if e is None else substitute(e, points)
+    return None if e is None else e.at(points)
 
 
 def _slope(e: Expr | None, dim: Dim) -> int:
     """The coefficient of a dimension that stands alone; 0 if it stands inside another form."""
-    if e is None or dim in dims_of(Expr(tuple(t for t in e.terms if t[0] != dim), 0)):
+    if e is None or dim in Expr(tuple(t for t in e.terms if t[0] != dim), 0).dims:
         return 0
     return next(k for atom, k in e.terms if atom == dim)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ostinato.pdg.bounds import simplified
 from ostinato.pdg.build import case, part, read
 from ostinato.pdg.condition import Compare, at_least, every, negation
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, minimum
+from ostinato.pdg.index import Dim, Expr, Slice, expr, minimum
 from ostinato.pdg.node import Equation, Host, Linear, Matmul, Node, Pdg, Read, Rec, Scan
 from ostinato.pdg.remake import remade, renewed
 from ostinato.pdg.replace import mapped
@@ -53,7 +53,7 @@ def _bound(equation: Equation, k: int) -> Bound | None:
     conds = [cond for cond, _ in equation.cases]
     cond = simplified(every(conds[k], *(negation(c) for c in conds[:k])))
     found = threshold(cond) if isinstance(cond, Compare) else None
-    if found is None or not found[2] or found[1].is_const or dims_of(found[1]):
+    if found is None or not found[2] or found[1].is_const or found[1].dims:
         return None
     return found[:2]
 
@@ -131,7 +131,7 @@ class _Split:
         if not self.at_once or not isinstance(node.op, Matmul):
             return False
         moving = [self.dim in a.domain for a in node.args]
-        return sum(moving) == 1 and all(self.dim not in dims_of(n) for n in node.shape)
+        return sum(moving) == 1 and all(self.dim not in n.dims for n in node.shape)
 
     def gathered(self, node: Node) -> Node:
         """A value at the point, out of those of all known steps."""

@@ -24,7 +24,7 @@ from ostinato.pdg.condition import (
     some,
 )
 from ostinato.pdg.functions import FLOATS, REPEATED, fold_unit
-from ostinato.pdg.index import Dim, Expr, Slice, dims_of, expr, floordiv, maximum, minimum
+from ostinato.pdg.index import Dim, Expr, Slice, expr, floordiv, maximum, minimum
 from ostinato.pdg.isl import Set, condition_set, domain_set
 from ostinato.pdg.node import Const, Dtype, Map, Matmul, Node, Reduce
 from ostinato.rewrite.load.positions import Counted, Row, number
@@ -176,7 +176,7 @@ def _range(piece: Cond, place: Dim, size: Expr) -> Slice | None:
             return None
         slope = dict(part.of.terms).get(place, 0)
         rest = part.of - expr(place) * slope
-        if place in dims_of(rest):
+        if place in rest.dims:
             return None
         for sign in (1,) if part.kind == "ge" else (1, -1):
             if slope * sign > 0:  # slope * place + rest >= 0

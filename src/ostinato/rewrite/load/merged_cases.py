@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from ostinato.pdg.bounds import conjuncts, simplified
 from ostinato.pdg.build import case
-from ostinato.pdg.condition import ALWAYS, NEVER, Cond, cond_symbols, every, negation
-from ostinato.pdg.index import Dim, dims_of
+from ostinato.pdg.condition import ALWAYS, NEVER, Cond, every, negation
+from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Equation, Host, Node, Pdg, postorder
 from ostinato.rewrite.load.components import Chain, Vertex, chains
 from ostinato.rewrite.load.defined_along import partial_dims
@@ -60,8 +60,8 @@ def candidates(pdg: Pdg, found: Mapping[Vertex, Chain]) -> dict[str, frozenset[D
     out: dict[str, frozenset[Dim]] = {}
     for name, equation in pdg.equations.items():
         carried = {c.dim for k in range(len(equation.cases)) for c in found[name, k]}
-        carried = carried.union(*(dims_of(size) for size in equation.rec.shape))
-        split = {s for cond, _ in equation.cases for s in cond_symbols(cond) if isinstance(s, Dim)}
+        carried = carried.union(*(size.dims for size in equation.rec.shape))
+        split = {d for cond, _ in equation.cases for d in cond.dims}
         free = frozenset(split & set(equation.rec.domain) - carried)
         if free and not _calls(right for _, right in equation.cases):
             out[name] = free
@@ -103,7 +103,7 @@ def _merged(equation: Equation, dims: frozenset[Dim]) -> Equation:
 
 
 def _mentions(cond: Cond, dims: frozenset[Dim]) -> bool:
-    return bool(cond_symbols(cond) & dims)
+    return bool(cond.symbols & dims)
 
 
 def _chosen(cases: Cases, known: Cond) -> Node | None:

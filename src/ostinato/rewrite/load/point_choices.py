@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ostinato.pdg.condition import Compare, Cond, Every
-from ostinato.pdg.index import Slice, dims_of, expr, minimum
+from ostinato.pdg.index import Slice, expr, minimum
 from ostinato.pdg.node import Case, Host, Node, postorder
 from ostinato.pdg.truth import truth
 from ostinato.rewrite.load.defined_along import may_miss, partial_below
@@ -49,7 +49,7 @@ def _add_known(loaded: Loaded, reach: Mapping[Node, Reaches]) -> None:
             continue
         (dim, end, _), first = found, node.args[0]
         bound = loaded.carried.get(dim, 0) & contained(reach.get(first, {}))
-        if bound or dim not in first.domain or dims_of(end) or end.is_const:
+        if bound or dim not in first.domain or end.dims or end.is_const:
             continue
         if dim not in partial_below(first, dim, end, loaded.partial):
             part = Slice(expr(0), minimum(end, dim.extent))

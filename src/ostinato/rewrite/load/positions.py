@@ -18,7 +18,7 @@ from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.constant import uniform
 from ostinato.pdg.element import element
 from ostinato.pdg.functions import FLOATS
-from ostinato.pdg.index import Dim, Expr, Slice, expr, maximum, substitute
+from ostinato.pdg.index import Dim, Expr, Slice, expr, maximum
 from ostinato.pdg.index_functions import applied
 from ostinato.pdg.intervals import interval
 from ostinato.pdg.node import (
@@ -108,7 +108,7 @@ def _number(of: Node) -> Expr | None:
             return expr(int(values[0]))
         case Read(at):
             inner, points = number(of.args[0]), {d: e for d, e in at if isinstance(e, Expr)}
-            return None if inner is None else substitute(inner, points)
+            return None if inner is None else inner.at(points)
         case Map("abs"):
             inner = number(of.args[0])
             return None if inner is None else maximum(inner, -inner)
@@ -171,7 +171,7 @@ class Range:
     def has_elements(self, before: bool = False) -> Cond:
         """Where it is not empty, or was not at the step before."""
         step = expr(self.dim) + (0 if not before else -1 if self.is_past else 1)
-        lo, hi = (substitute(e, {self.dim: step}) for e in (self.part.lo, self.part.hi))
+        lo, hi = (e.at({self.dim: step}) for e in (self.part.lo, self.part.hi))
         return at_least(hi - 1, lo)
 
     def place(self, lag: Dim, is_whole: bool) -> Expr:
@@ -255,7 +255,7 @@ def _lags(row: Row, ranges: Sequence[Range]) -> Iterator[tuple[str, Row, Range, 
         whole = size == expr(part.dim.extent)
         if not whole and size != part.part.size:
             continue
-        by_lag = substitute(value, {row.place: part.place(lag, whole)})
+        by_lag = value.at({row.place: part.place(lag, whole)})
         rise = dict(by_lag.terms).get(lag, 0)
         start = by_lag - expr(lag) * rise
         if start.is_const and rise:

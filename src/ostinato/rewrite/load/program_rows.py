@@ -9,10 +9,10 @@ from functools import partial
 from typing import assert_never
 
 from ostinato.pdg.build import const
-from ostinato.pdg.condition import Cond, cond_symbols
+from ostinato.pdg.condition import Cond
 from ostinato.pdg.constant import as_real
 from ostinato.pdg.functions import NUMBERS
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.node import (
     Affine,
     Along,
@@ -139,7 +139,7 @@ def _all_dims(pdg: Pdg) -> tuple[Dim, ...]:
     found = set(pdg.dims())
     for equation in pdg.equations.values():
         for cond, _ in equation.cases:
-            found |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+            found |= cond.dims
     return tuple(sorted(found, key=lambda d: d.serial))
 
 
@@ -297,9 +297,9 @@ def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
     fixed |= loaded.partial[equation.rec] | loaded.loops
     fixed = fixed.union(*(loaded.partial[right] for _, right in equation.cases))
     for size in equation.rec.shape:
-        fixed |= dims_of(size)
+        fixed |= size.dims
     for cond, _ in equation.cases:
-        fixed |= {s for s in cond_symbols(cond) if isinstance(s, Dim)}
+        fixed |= cond.dims
     free = [d for d in equation.rec.domain if d not in fixed]
     tables = loaded.tables
     return tuple(sorted(free, key=lambda d: tables.nest[tables.bit(d)]))
@@ -308,7 +308,7 @@ def _batchable(loaded: Loaded, name: str) -> tuple[Dim, ...]:
 def _split_dims(pdg: Pdg) -> frozenset[Dim]:
     """Dimensions in the conditions of cases."""
     conds = (node.op.cond for node in pdg.nodes() if isinstance(node.op, Case))
-    return frozenset(s for c in conds for s in cond_symbols(c) if isinstance(s, Dim))
+    return frozenset(d for c in conds for d in c.dims)
 
 
 def _carried(pdg: Pdg, chained: Mapping[Vertex, Chain]) -> dict[Dim, int]:
@@ -398,7 +398,7 @@ def _at_single_points(roots: tuple[Node, ...]) -> dict[Node, frozenset[Dim]]:
                 d
                 for d in inside | {d for d, _ in node.op.at}
                 if not isinstance(at := dict(node.op.at).get(d, expr(d)), Slice)
-                and dims_of(at) <= inside
+                and at.dims <= inside
             )
         for arg in node.args:
             out[arg] = out[arg] & inside if arg in out else inside

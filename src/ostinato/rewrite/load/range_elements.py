@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.index import Expr, Slice, dims_of, expr
+from ostinato.pdg.index import Expr, Slice, expr
 from ostinato.pdg.node import Gather, Node, Part, Read
 from ostinato.rewrite.engine.egglog_session import Row
 from ostinato.rewrite.load.tables import Tables
@@ -52,7 +52,7 @@ def _greatest(tables: Tables, node: Node) -> Iterator[Row]:
 def _elements(node: Node) -> Iterable[tuple[Expr, Expr]]:
     """The size of an axis that follows the point, and the index in it that is asked for."""
     match node.op:
-        case Part(axis, Expr() as at) if dims_of(size := node.args[0].shape[axis]):
+        case Part(axis, Expr() as at) if (size := node.args[0].shape[axis]).dims:
             if is_never_negative(at) and is_never_negative(size - at - 1):
                 yield size, at
         case _:

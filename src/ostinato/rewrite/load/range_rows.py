@@ -18,7 +18,7 @@ from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.build import affine, const, iota
 from ostinato.pdg.condition import ALWAYS, Cond, at_least
 from ostinato.pdg.functions import FLOATS, POSITIONS, REPEATED, fold_unit
-from ostinato.pdg.index import Dim, Expr, Extremum, Slice, dims_of, expr, floordiv, maximum, minimum
+from ostinato.pdg.index import Dim, Expr, Extremum, Slice, expr, floordiv, maximum, minimum
 from ostinato.pdg.limits import MOST_DIMS
 from ostinato.pdg.node import Dtype, Iota, Map, Node, Pdg, Read, Reduce, postorder
 from ostinato.pdg.upper_bound import upper_bound
@@ -92,9 +92,9 @@ class _Ranges:
                 self._beside("after", dim, number, here + 1, at_least(end - 1, here + 1))
             elif named and part.lo != here + 1 and part.hi != here:
                 continue
-            elif part.lo == expr(0) and dims_of(part.hi):
+            elif part.lo == expr(0) and part.hi.dims:
                 self._moved(dim, number, Slice(expr(0), here + 1), part.hi - 1, part.hi - 1)
-            elif part.hi == end and dims_of(part.lo):
+            elif part.hi == end and part.lo.dims:
                 self._moved(dim, number, Slice(here, end), part.lo, end - 1 - part.lo)
             elif (found := next(_window_of(part, dim), None)) is not None:
                 self._window(dim, number, *found)
@@ -183,9 +183,9 @@ def name_ranges(tables: Tables, nodes: Collection[Node]) -> None:
     for dim, part in (pair for at in reads for pair in at):
         if not isinstance(part, Slice):
             continue
-        if part.lo == expr(0) and dims_of(part.hi):
+        if part.lo == expr(0) and part.hi.dims:
             tables.id(Slice(expr(0), expr(dim) + 1))
-        if part.hi == expr(dim.extent) and dims_of(part.lo):
+        if part.hi == expr(dim.extent) and part.lo.dims:
             tables.id(Slice(expr(dim), expr(dim.extent)))
 
 
@@ -263,7 +263,7 @@ def _softmax_lengths(node: Node) -> Iterator[Expr]:
     if not (isinstance(shifted.op, Map) and shifted.op.fn == "sub" and shifted.rank):
         return
     found = postorder(shifted.args[1:])
-    if dims_of(shifted.shape[-1]) and any(_is_greatest(x) for x in found):
+    if shifted.shape[-1].dims and any(_is_greatest(x) for x in found):
         yield shifted.shape[-1]
 
 

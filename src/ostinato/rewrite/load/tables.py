@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from ostinato.pdg.bounds import is_never_negative
-from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some, cond_symbols
-from ostinato.pdg.index import Dim, Expr, Index, Slice, dims_of, expr
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, Every, Negation, Some
+from ostinato.pdg.index import Dim, Expr, Index, Slice, expr
 from ostinato.pdg.node import Affine, Iota, Node, Pdg
 from ostinato.pdg.separate import loops_of
 from ostinato.rewrite.engine.egglog_session import Row
@@ -23,17 +22,7 @@ Attribute = Expr | Slice | Cond | tuple[int, ...] | tuple[tuple[Dim, Index], ...
 
 
 def _dims(attribute: Attribute) -> frozenset[Dim]:
-    match attribute:
-        case Expr():
-            return dims_of(attribute)
-        case Slice(lo, hi):
-            return dims_of(lo) | dims_of(hi)
-        case Compare() | Every() | Some() | Negation():
-            return frozenset(s for s in cond_symbols(attribute) if isinstance(s, Dim))
-        case tuple():
-            return frozenset()
-        case other:
-            assert_never(other)
+    return frozenset() if isinstance(attribute, tuple) else attribute.dims
 
 
 @dataclass
@@ -258,7 +247,7 @@ def _split_rows(tables: Tables) -> tuple[list[Row], list[Row]]:
 
 def threshold(cond: Compare) -> tuple[Dim, Expr, bool] | None:
     """The dimension, the first index above the cut, and whether the condition holds below it."""
-    dims = dims_of(cond.of)
+    dims = cond.of.dims
     dim = next(iter(dims)) if len(dims) == 1 else None
     slope = dict(cond.of.terms).get(dim) if dim else None
     if dim is None or slope not in (1, -1):
@@ -280,7 +269,7 @@ def _pin_rows(tables: Tables) -> list[Row]:
         for atom, slope in cond.of.terms:
             if isinstance(atom, Dim) and slope in (1, -1):
                 at = expr(atom) - cond.of * slope
-                if atom not in dims_of(at):
+                if atom not in at.dims:
                     out.append((k, tables.bit(atom), tables.id(at)))
     return out
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.reading import Law
-from ostinato.rewrite.relations.meanings import Clear, Closed, KeepsType, Scalar, Typed
+from ostinato.rewrite.relations.meanings import Clear, Said, Typed
 from ostinato.rewrite.relations.row import Row, rows
 from ostinato.rewrite.relations.sexpr import Tree, show, words
 from ostinato.rewrite.terms.signature import SIGNATURE
@@ -45,7 +45,7 @@ def check(found: Law) -> None:
                 case Clear(terms, of) if of:
                     for column in terms:
                         _check_clear(found.rule, about[of], about.cells[column], about)
-                case Closed():
+                case Said("closed"):
                     if found.left != ("rec", about["r"]):
                         raise Unfounded(f"{about}: the left side is not the recurrence")
                     _check_clear(found.rule, about["r"], found.rule.right.tree, about)
@@ -71,8 +71,8 @@ def _check_constants(found: Law) -> None:
     """Refuse a number of a type of which nothing says that it is that of another value."""
     made = (found.rule.right.tree, *(fact.tree for fact in found.rule.also))
     for about in rows(fact.tree for fact in found.rule.when):
-        for number in about.claims(Scalar):
-            e, name = about.cells["e"], about[number.column]
+        for name in about.said("scalar"):
+            e = about.cells["e"]
             if (
                 isinstance(e, str)
                 and not e.startswith('"')  # a type that the rule names: every engine knows it
@@ -112,7 +112,7 @@ def _tensors(term: Tree) -> Iterator[str]:
 
 def _of_type(found: Law, e: Tree) -> Iterator[Iterator[Tree]]:
     """Groups of terms that have a type which a fact names."""
-    alike = {row.cells[c.function] for row in found.rows for c in row.claims(KeepsType)}
+    alike: set[Tree] = {name for row in found.rows for name in row.said("keeps type")}
     for row in found.rows:
         for claim in row.claims(Typed):
             if row.cells[claim.type] == e:

@@ -14,27 +14,18 @@ from ostinato.rewrite.prove.term_meaning import Meaning
 from ostinato.rewrite.prove.term_operators import length_of
 from ostinato.rewrite.relations import saying
 from ostinato.rewrite.relations.meanings import (
-    AboveZero,
-    Begins,
-    Cast,
     Claim,
     Cut,
     Defined,
     Depends,
     Equal,
     Filled,
-    Finite,
-    Fits,
     Keeps,
     Known,
     Listed,
-    Measured,
-    Moderate,
-    Neighbour,
     Ordered,
-    Positive,
     Repeats,
-    Scalar,
+    Said,
     Steady,
     SteadyIf,
     Steps,
@@ -65,7 +56,7 @@ def assume(found: Law, setting: Setting, meaning: Meaning) -> None:
     for about in found.stated:
         for unwrapped in about.claims(Unwrapped):
             setting.unwrapped |= {about[column] for column in unwrapped.columns}
-        for equal in about.claims(Equal) if about.claims(Fits) else ():
+        for equal in about.claims(Equal) if about.relation.makes("fits") else ():
             meaning.of(about.term(equal.term))
         for steady in about.claims(SteadyIf):
             if meaning.number(about.cells[steady.flag]):
@@ -140,7 +131,7 @@ def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
                 setting.avoids[row[column]] = setting.avoids.get(row["s"], set())
         case Keeps(slices):
             _assume_kept(setting, row["c"], row["k"], [row[name] for name in slices])
-        case Neighbour() if row["f"] in setting.numbers:
+        case Said("neighbour") if row["f"] in setting.numbers:
             where = "next step" if setting.numbers[row["f"]] else "step before"
             setting.known[row["a"]] = (where, setting.dims[row["d"]])
         case Defined(column, term):
@@ -152,7 +143,7 @@ def _assume_claim(setting: Setting, row: Row, claim: Claim) -> None:
         case Listed((fold, *others)):
             known = claim.others(setting.texts[row[fold]])
             setting.texts |= zip((row[name] for name in others), known, strict=True)
-        case Cast(column):
+        case Said("cast", column):
             setting.texts[row[column]] = "cast:real"
         case _:
             _assume_values(setting, row, claim)
@@ -187,15 +178,15 @@ def _assume_values(setting: Setting, row: Row, claim: Claim) -> None:
     match claim:
         case Filled(column, number):
             setting.values[row[column]] = Fraction(number)
-        case Scalar(column):
+        case Said("scalar", column):
             setting.shapes[row[column]] = []
-        case AboveZero(column) if isinstance(row.cells[column], str):
+        case Said("above zero", column) if isinstance(row.cells[column], str):
             setting.above_zero.add(row[column])
-        case Moderate(column) if isinstance(row.cells[column], str):
+        case Said("moderate", column) if isinstance(row.cells[column], str):
             setting.moderate.add(row[column])
-        case Finite(column) if isinstance(row.cells[column], str):
+        case Said("finite", column) if isinstance(row.cells[column], str):
             setting.bounded.add(row[column])
-        case Positive(column):
+        case Said("positive", column):
             match row.cells[column]:
                 case ("size", ("length", part)):
                     setting.filled.add(f"|{part}|")
@@ -263,7 +254,7 @@ def assume_fact(setting: Setting, meaning: Meaning, fact: Tree, about: Row | Non
     ``about`` is the row that it asks for.
     Errors: Impossible; Misfit; Unsupported.
     """
-    if about is None or any(isinstance(c, Measured) for c in about.relation.says):
+    if about is None or about.relation.makes("measured"):
         _assume_sizes(setting, meaning, fact)
         return
     for claim in about.relation.says:
@@ -271,7 +262,7 @@ def assume_fact(setting: Setting, meaning: Meaning, fact: Tree, about: Row | Non
             case Defined(column, _):
                 body = meaning.of(setting.bodies[about[column]])
                 _unify(setting, list(body.shape), setting.shapes[about[column]])
-            case Begins() if (span := setting.spans.get(about["s"])) is not None:
+            case Said("begins") if (span := setting.spans.get(about["s"])) is not None:
                 if span.start != poly(0):
                     raise Impossible(show(fact))
             case _:

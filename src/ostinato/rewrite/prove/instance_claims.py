@@ -14,7 +14,7 @@ import numpy as np
 
 from ostinato.pdg.errors import DomainError, OstinatoError
 from ostinato.pdg.functions import Array
-from ostinato.pdg.index import Dim, Extent, dims_of, evaluate, expr
+from ostinato.pdg.index import Dim, Extent, evaluate, expr
 from ostinato.pdg.interpret import Coordinates, Interpreter, Request, Step, junk
 from ostinato.pdg.meaning import check_part, sizes
 from ostinato.pdg.node import Concat, Node, Part, Pdg
@@ -151,7 +151,7 @@ def _compare(
     """Compare two nodes at every sampled point where both are defined."""
     if left.shape != right.shape or left.dtype != right.dtype:
         about = f"{left.shape} {left.dtype} and {right.shape} {right.dtype}"
-        ragged = any(dims_of(s) for s in (*left.shape, *right.shape))
+        ragged = any(s.dims for s in (*left.shape, *right.shape))
         if left.dtype != right.dtype or (left.rank != right.rank) or not ragged:
             raise WrongTerm(f"{left.op} and {right.op} have types {about}")
     dims = tuple(sorted({*left.domain, *right.domain}, key=lambda d: d.serial))

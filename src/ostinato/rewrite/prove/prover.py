@@ -58,7 +58,7 @@ from ostinato.rewrite.prove.situations import about_orders, situations
 from ostinato.rewrite.prove.special_values import Steps, special_difference
 from ostinato.rewrite.prove.term_meaning import Meaning, Undecided
 from ostinato.rewrite.prove.term_operators import Element, Tensor, factors
-from ostinato.rewrite.relations.meanings import Closed, Definition, Typed, Wish
+from ostinato.rewrite.relations.meanings import Typed
 from ostinato.rewrite.relations.row import row
 from ostinato.rewrite.relations.sexpr import Tree, show
 
@@ -469,8 +469,8 @@ def _check_also(setting: Setting, fact: Tree, point: Point, about: str) -> None:
         case ("equal", *_):
             pass  # a claim of the proof
         case _:
-            claims = found.relation.says if (found := row(fact)) is not None else ()
-            if not any(isinstance(c, Wish | Definition | Closed | Typed) for c in claims):
+            found = row(fact)
+            if found is None or not found.relation.makes("wish", "definition", "closed", Typed):
                 raise Unsupported(f"the assertion {show(fact)}")
 
 

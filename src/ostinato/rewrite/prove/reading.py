@@ -17,18 +17,15 @@ from ostinato.rewrite.relations.meanings import (
     Among,
     Apart,
     Depends,
-    Entering,
     Listed,
     Nearby,
-    Neighbour,
     Ordered,
     Repeats,
-    Scalar,
 )
 from ostinato.rewrite.relations.relation import Kind
 from ostinato.rewrite.relations.row import Row, row, rows
 from ostinato.rewrite.relations.sexpr import Tree, replaced, show, words
-from ostinato.rewrite.terms.signature import SIGNATURE
+from ostinato.rewrite.terms.signature import ARITHMETIC, SIGNATURE
 
 MOST_AXES = 3
 PROGRESSIONS = ("ramp", "ramp_of_all", "decay")  # what rises, or falls, with the lag
@@ -53,7 +50,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "lin": ("flag",),
 }
 _BROADCASTS = frozenset(("map2", "map3", "mm", "gather", "along2", "bcast", "lin"))
-_ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "<<", ">>", "not-i64", "rank", "hlen"))
+_ARITHMETIC = frozenset((*ARITHMETIC, "not-i64", "rank", "hlen"))
 _FACTS_OF_DIMS = frozenset(saying(Depends))
 # What the columns of relations say that variables are.
 _USES: dict[Kind, str] = {
@@ -138,7 +135,7 @@ def law(rule: Rule) -> Law:
 
 def _steps_before(facts: list[Tree]) -> dict[str, Tree]:
     """The terms that read a recurrence one step earlier."""
-    asked = [found for fact in facts if (found := row(fact)) and found.claims(Neighbour)]
+    asked = [found for fact in facts if (found := row(fact)) and found.relation.makes("neighbour")]
     return {r["r"]: ("at", r.cells["d"], r.cells["a"], ("rec", r["r"])) for r in asked}
 
 
@@ -303,7 +300,7 @@ def _ranks(found: Law, most: int) -> list[dict[str, int]]:
     """The ranks to try: those that facts fix, or all up to the greatest."""
     fixed: dict[str, int] = {}
     for asked in found.rows:
-        fixed |= {asked[claim.column]: 0 for claim in asked.claims(Scalar)}
+        fixed |= dict.fromkeys(asked.said("scalar"), 0)
     for fact in found.facts:
         match fact:
             case ("=", int(n), ("rank", str(name))):
@@ -333,12 +330,7 @@ def _is_whole(shape: Tree) -> bool:
 
 def gaining(found: Law) -> dict[str, str]:
     """The ranges of which a law asks what enters them, or the lags in them, and the dimensions."""
-    asking = (Entering, Nearby)
-    out = {
-        row["s"]: row["d"]
-        for row in found.rows
-        if any(isinstance(claim, asking) for claim in row.relation.says)
-    }
+    out = {row["s"]: row["d"] for row in found.rows if row.relation.makes("entering", Nearby)}
     for tree in (*found.facts, *found.also):
         match tree:
             case ("equal", _, (str(head), str(dim), str(part), *_)) if head in PROGRESSIONS:

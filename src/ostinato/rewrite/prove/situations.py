@@ -20,26 +20,22 @@ from ostinato.rewrite.relations.meanings import (
     Beside,
     Claim,
     Elsewhere,
-    Entering,
-    FirstStep,
     Joined,
     Moves,
     Nearby,
-    Neighbour,
-    Section,
-    SomeWhere,
+    Said,
     Steps,
-    Tiles,
+    Word,
 )  # fmt: skip
 from ostinato.rewrite.relations.row import Row
 
 
 def situations(found: Law, setting: Setting) -> Iterator[Setting]:
     """The cases of a law about ranges that follow the point, or about a definition; else one."""
-    if tiled := _saying(found, Tiles):
+    if tiled := _saying(found, "tiles"):
         yield _in_tiles(found, tiled, setting)
         return
-    if tile := _saying(found, Section):
+    if tile := _saying(found, "section"):
         whole = tile["n"]
         setting.known[whole] = ("total", whole)
         setting.totals[whole] = poly(Var(whole, None, True, int(setting.inside)))
@@ -49,18 +45,16 @@ def situations(found: Law, setting: Setting) -> Iterator[Setting]:
         yield from cases(about, setting)
     elif order := _saying(found, Moves):
         yield from _orders(order, setting)
-    elif _saying(found, FirstStep):
+    elif _saying(found, "first step"):
         yield from _first_and_later(found, setting)
     else:
         yield setting
 
 
-def _saying(found: Law, *kinds: type[Claim]) -> Row | None:
+def _saying(found: Law, *kinds: type[Claim] | Word) -> Row | None:
     """The fact of a law that makes a claim of one of some kinds: the last one of its relation."""
     rows = {row.relation.name: row for row in found.rows}
-    return next(
-        (r for r in rows.values() if any(isinstance(c, kinds) for c in r.relation.says)), None
-    )
+    return next((r for r in rows.values() if r.relation.makes(*kinds)), None)
 
 
 def _gaining(found: Law, ranges: Mapping[str, str], setting: Setting) -> Iterator[Setting]:
@@ -76,7 +70,7 @@ def _gaining(found: Law, ranges: Mapping[str, str], setting: Setting) -> Iterato
             case.known[part] = kind, setting.dims[dim]
             about = [row for row in found.rows if row.cells.get("s") == part]
             if all(_enters(row, kind, case, here) for row in about):
-                first = any(row.claims(SomeWhere) for row in about)
+                first = any(row.relation.makes("somewhere") for row in about)
                 since = _from_the_first(case, setting.dims[dim], kind)
                 yield from since if first else _beside_a_step(found, case)
 
@@ -106,7 +100,7 @@ def _enters(row: Row, kind: str, case: Setting, here: set[str]) -> bool:
     """Learn what enters a range; whether this fits what else is known."""
     for claim in row.relation.says:
         match claim:
-            case Entering():
+            case Said("entering"):
                 case.known[row["a"]] = "enters", row["s"]
                 is_own = STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT))
                 backwards = int(STEPS[kind].gains == "first")
@@ -119,9 +113,9 @@ def _enters(row: Row, kind: str, case: Setting, here: set[str]) -> bool:
                 if not names:
                     return False
                 case.known[row["q"]] = names[0], case.known[row["s"]][1]
-            case SomeWhere() if STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT)):
+            case Said("somewhere") if STEPS[kind] in (Steps(START, BEHIND), Steps(HERE, EXTENT)):
                 case.known |= {row["c"]: ("always",), row["q"]: ("always",)}
-            case SomeWhere():
+            case Said("somewhere"):
                 case.known |= {row["c"]: ("has", row["s"]), row["q"]: ("had", row["s"])}
             case _:
                 pass
@@ -163,7 +157,7 @@ def _orders(row: Row, setting: Setting) -> Iterator[Setting]:
 
 def _first_and_later(found: Law, setting: Setting) -> Iterator[Setting]:
     """The first step of a recurrence, and one that comes later."""
-    about = _saying(found, Neighbour)
+    about = _saying(found, "neighbour")
     if about is None:
         raise Unsupported("a first step without a direction")
     dim, reverse = setting.dims[about["d"]], bool(setting.numbers[about["f"]])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from typing import Self
 
 from ostinato.rewrite.prove.application import (
@@ -61,6 +61,7 @@ from ostinato.rewrite.prove.term_operators import (
 )
 from ostinato.rewrite.prove.typed import OUTSIDE
 from ostinato.rewrite.relations.sexpr import Tree, show
+from ostinato.rewrite.terms.signature import ARITHMETIC
 
 
 class Undecided(Exception):
@@ -176,10 +177,11 @@ class Meaning:
         values = [self.number(part) for part in rest]
         if op in ("<<", ">>") and values[1] < 0:
             raise Impossible(f"a shift by {values[1]}")
-        found = _arithmetic(str(op), values)
-        if found is None:
+        if op == "not-i64":
+            return ~values[0]
+        if op not in ARITHMETIC:
             raise Unsupported(f"the number {show(tree)}")
-        return found
+        return reduce(ARITHMETIC[str(op)], values)
 
     def sizes(self, tree: Tree) -> list[Size]:
         """The sizes of a shape such as ``(cons n (cons (times p k) h))``."""
@@ -460,26 +462,3 @@ def _elsewhere(size: Size, dim: str, name: str) -> Size:
     if root.fixed is not None or dim in root.avoids:
         return size
     return Size(f"{root.name}@{name}", fixed=Fixed("moved", f"{dim} {name}", (root,)))
-
-
-def _arithmetic(op: str, values: list[int]) -> int | None:
-    """The value of an operator of egglog's integers."""
-    match op, values:
-        case "+", _:
-            return sum(values)
-        case "-", [a, b]:
-            return a - b
-        case "*", [a, b]:
-            return a * b
-        case "&", [a, b]:
-            return a & b
-        case "|", [a, b]:
-            return a | b
-        case "<<", [a, b]:
-            return a << b
-        case ">>", [a, b]:
-            return a >> b
-        case "not-i64", [a]:
-            return ~a
-        case _:
-            return None

@@ -5,18 +5,14 @@ from __future__ import annotations
 from ostinato.rewrite.relations.meanings import (
     Apart,
     Clear,
-    Closed,
     Cut,
     Defined,
-    Definition,
     Equal,
     Filled,
-    FirstStep,
     Known,
-    Neighbour,
+    Said,
     Steady,
     Typed,
-    Wish,
 )  # fmt: skip
 from ostinato.rewrite.relations.relation import Kind, Relation
 
@@ -67,13 +63,13 @@ STEPS = (
     ),
     Relation(
         "neighbour", {"r": "recurrence", "d": "dimension", "a": "index", "f": "flag"},
-        "{r} reads itself at {d} = {a}, the step before, or after if {f}", (Neighbour(),),
+        "{r} reads itself at {d} = {a}, the step before, or after if {f}", (Said("neighbour"),),
         topic="recurrences", gate=True,
     ),
     Relation(
         "body", {"r": "recurrence", "c": "condition", "s": "term", "x": "term"},
         "{r} is {s} where {c}, and else {x}",
-        (FirstStep(), Defined("r", ("case", "c", "s", "x")), Clear(("s",), "r")),
+        (Said("first step"), Defined("r", ("case", "c", "s", "x")), Clear(("s",), "r")),
         topic="recurrences", gate=True, inside=True,
     ),
     Relation(
@@ -85,11 +81,11 @@ STEPS = (
 RECURRENCES = (
     Relation(
         "define", {"r": "recurrence", "k": "number", "x": "term"}, "case {k} of {r} is {x}",
-        (Definition(),), topic="recurrences",
+        (Said("definition"),), topic="recurrences",
     ),
-    Relation("live", {"r": "recurrence"}, "{r} is asked for", (Wish(),), made="rules"),
+    Relation("live", {"r": "recurrence"}, "{r} is asked for", (Said("wish"),), made="rules"),
     Relation(
-        "closed", {"r": "recurrence"}, "{r} equals a term that does not read it", (Closed(),),
+        "closed", {"r": "recurrence"}, "{r} equals a term that does not read it", (Said("closed"),),
         made="rules",
     ),
     Relation("clear", _ABOUT, "{x} does not read {r}", (Clear(("x",), "r"),)),
@@ -118,7 +114,10 @@ RECURRENCES = (
     Relation(
         "inside", {"d": "dimension", "e": "dimension"}, "{d} nests inside {e}", (Apart("d", "e"),),
     ),
-    Relation("joint", {"d": "dimension"}, "points of {d} have something in common", (Wish(),)),
-    Relation("want", {"x": "term", "m": "mask"}, "{x} should have the axes {m}", (Wish(),)),
+    Relation(
+        "joint", {"d": "dimension"}, "points of {d} have something in common",
+        (Said("wish"),),
+    ),
+    Relation("want", {"x": "term", "m": "mask"}, "{x} should have the axes {m}", (Said("wish"),)),
     Relation("innermost", {"m": "mask"}, "{d} is the innermost of {m}", (), {"d": "dimension"}),
 )  # fmt: skip

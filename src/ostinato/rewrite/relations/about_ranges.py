@@ -9,26 +9,19 @@ from ostinato.rewrite.relations.meanings import (
     LAST,
     START,
     AsMany,
-    Begins,
     Beside,
     Elsewhere,
-    Entering,
     Equal,
-    Fits,
     Joined,
     Keeps,
     Known,
     Moves,
     Nearby,
     Ordered,
-    Positive,
-    Section,
-    SomeWhere,
+    Said,
     Steady,
     SteadyIf,
     Steps,
-    Tiles,
-    Wish,
 )  # fmt: skip
 from ostinato.rewrite.relations.relation import Kind, Relation
 
@@ -42,17 +35,17 @@ _ORDER: dict[str, Kind] = {"o": "order", "p": "axis", "q": "axis"}
 TILES = (
     Relation(
         "tiled", {"n": "index", "p": "slice", "d": "dimension"},
-        "the tiles {p}, one for each step of {d}, make up {n} positions", (Tiles(),), gate=True,
-        inside=True,
+        "the tiles {p}, one for each step of {d}, make up {n} positions",
+        (Said("tiles"),), gate=True, inside=True,
     ),
     Relation(
-        "section", {"n": "index", "p": "slice"}, "{p} is a part of {n} positions", (Section(),),
-        gate=True,
+        "section", {"n": "index", "p": "slice"}, "{p} is a part of {n} positions",
+        (Said("section"),), gate=True,
     ),
     Relation(
         "greatest_at", {"f": "function", "n": "index", "i": "index"},
         "of {n} positions, of at least 1, {f} has that of the greatest element at {i}",
-        (Ordered(), Positive("n")), topic="ranges", gate=True, inside=True,
+        (Ordered(), Said("positive", "n")), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "alone", {"p": "slice", "i": "index"}, "{p} has the index {i} alone",
@@ -87,8 +80,8 @@ WINDOWS = (
         (Equal("x", ("count", "s")),), topic="ranges", gate=True,
     ),
     Relation(
-        "begins", _RANGE, "{s} begins at {d}, and ends before the dimension does", (Begins(),),
-        topic="ranges", gate=True,
+        "begins", _RANGE, "{s} begins at {d}, and ends before the dimension does",
+        (Said("begins"),), topic="ranges", gate=True,
     ),
     Relation(
         "before", {"d": "dimension", "a": "index", **_COND},
@@ -178,7 +171,7 @@ FOLLOWING = (
     Relation(
         "enters", {**_RANGE, "a": "index", "f": "flag"},
         "{s} follows {d}, whose step {a} enters it (runs backwards if {f}); all others stay",
-        (Entering(),), topic="ranges", gate=True,
+        (Said("entering"),), topic="ranges", gate=True,
     ),
     Relation(
         "as_many", {**_RANGE, "q": "slice"},
@@ -188,7 +181,7 @@ FOLLOWING = (
     Relation(
         "some_where", {"s": "slice", **_COND, "q": "condition"},
         "{s} has elements where {c}, and where {q} at the step before, if there is one",
-        (SomeWhere(),), topic="ranges", gate=True, inside=True,
+        (Said("somewhere"),), topic="ranges", gate=True, inside=True,
     ),
     Relation(
         "growing", {"s": "slice"}, "an end of {s} follows the point", topic="ranges", gate=True,
@@ -207,18 +200,18 @@ HELD = (
         "pieces",
         {"x": "term", "k": "axis", "p": "slice", "n": "index", "f": "flag", "y": "term"},
         "{y} is the part {p} of {x}, which has size {n} along axis -{k}, or {x}, if {f}: size 1",
-        (Equal("y", ("piece_of", "x", "k", "p", "n", "f")), Fits()),
+        (Equal("y", ("piece_of", "x", "k", "p", "n", "f")), Said("fits")),
         topic="ranges", made="rules", gate=True, opened_by="section", keyed=4, joined="share",
         merge="old", apart=True,
     ),
     Relation(
         "sought", {"x": "term", "k": "axis", "p": "slice"},
-        "the part {p} along axis -{k} is sought of what is computed from {x}", (Wish(),),
+        "the part {p} along axis -{k} is sought of what is computed from {x}", (Said("wish"),),
         made="analysis",
     ),
     Relation(
         "operands", {"x": "term", "y": "term"}, "one operator has {x} and {y} as operands",
-        (Wish(),), made="analysis",
+        (Said("wish"),), made="analysis",
     ),
 )  # fmt: skip
 COUNTED = (

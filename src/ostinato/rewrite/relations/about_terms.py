@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from ostinato.rewrite.relations.meanings import (
-    AboveZero,
     Among,
-    Cast,
     Clear,
     Depends,
     Equal,
     Filled,
-    Finite,
-    KeepsType,
     Known,
     Listed,
-    Measured,
-    Moderate,
-    Positive,
     Repeats,
-    Scalar,
+    Said,
     Typed,
     Unwrapped,
 )  # fmt: skip
@@ -93,31 +86,31 @@ NUMBERS = (
     ),
     Relation(
         "unit", {"e": "type", "x": "term"}, "{x} is the number 1 of type {e}",
-        (Filled("x", 1), Scalar("x"), Clear(("x",))), topic="values of constants",
+        (Filled("x", 1), Said("scalar", "x"), Clear(("x",))), topic="values of constants",
     ),
     Relation(
         "zero", {"e": "type", "x": "term"}, "{x} is the number 0 of type {e}",
-        (Filled("x", 0), Scalar("x"), Clear(("x",))), topic="values of constants",
+        (Filled("x", 0), Said("scalar", "x"), Clear(("x",))), topic="values of constants",
     ),
     Relation(
         "empty", {"f": "fold", "e": "type", "x": "term"},
         "{x} is what the fold {f} of nothing gives in type {e}",
-        (Known("x", "unit of", ("f",)), Scalar("x"), Clear(("x",))), topic="folds",
+        (Known("x", "unit of", ("f",)), Said("scalar", "x"), Clear(("x",))), topic="folds",
     ),
     Relation(
-        "bounded", {"x": "term"}, "{x} has neither infinities nor NaN", (Finite("x"),),
+        "bounded", {"x": "term"}, "{x} has neither infinities nor NaN", (Said("finite", "x"),),
         topic="values of constants",
     ),
     Relation(
-        "positive", {"x": "term"}, "{x} is above 0", (AboveZero("x"),),
+        "positive", {"x": "term"}, "{x} is above 0", (Said("above zero", "x"),),
         topic="values of constants",
     ),
     Relation(
-        "gentle", {"x": "term"}, "{x} is between 1/100 and 100", (AboveZero("x"), Moderate("x")),
-        topic="values of constants",
+        "gentle", {"x": "term"}, "{x} is between 1/100 and 100",
+        (Said("above zero", "x"), Said("moderate", "x")), topic="values of constants",
     ),
     Relation(
-        "moderate", {"x": "term"}, "{x} is between -8 and 8", (Moderate("x"),),
+        "moderate", {"x": "term"}, "{x} is between -8 and 8", (Said("moderate", "x"),),
         topic="values of constants", made="analysis",
     ),
     Relation(
@@ -169,9 +162,13 @@ NUMBERS = (
         "eased", {"x": "term"}, "{x} is over a range that follows the point, or under a mask",
         topic="ranges", made="analysis",
     ),
-    Relation("real_cast", {"f": "function"}, "{f} casts to floats", (Cast("f"),), topic="types"),
     Relation(
-        "arithmetic", {"f": "function"}, "{f} keeps the type of its operands", (KeepsType("f"),),
+        "real_cast", {"f": "function"}, "{f} casts to floats",
+        (Said("cast", "f"),), topic="types",
+    ),
+    Relation(
+        "arithmetic", {"f": "function"}, "{f} keeps the type of its operands",
+        (Said("keeps type", "f"),),
     ),
     Relation("keeps_type", {"f": "function"}, "{f} gives the type of its operands", topic="types"),
     Relation(
@@ -216,28 +213,28 @@ DEPENDENCE = (
 
 SHAPES = (
     Relation(
-        "rank", {"x": "term"}, "{x} has {k} axes", (Measured(),), {"k": "number"}, topic="ranks",
-        made="analysis",
+        "rank", {"x": "term"}, "{x} has {k} axes",
+        (Said("measured"),), {"k": "number"}, topic="ranks", made="analysis",
     ),
     Relation(
-        "hlen", {"h": "shape"}, "{h} has {k} sizes", (Measured(),), {"k": "number"}, topic="ranks",
-        made="analysis",
+        "hlen", {"h": "shape"}, "{h} has {k} sizes",
+        (Said("measured"),), {"k": "number"}, topic="ranks", made="analysis",
     ),
     Relation(
-        "shape", {"x": "term"}, "{x} has the shape {h}", (Measured(),), {"h": "shape"}, merge="old",
-        topic="shapes", made="analysis",
+        "shape", {"x": "term"}, "{x} has the shape {h}",
+        (Said("measured"),), {"h": "shape"}, merge="old", topic="shapes", made="analysis",
     ),
     Relation(
         "axis", {"x": "term", "k": "axis", "z": "size"}, "axis -{k} of {x} has size {z}",
-        (Measured(),), topic="shapes", made="analysis",
+        (Said("measured"),), topic="shapes", made="analysis",
     ),
     Relation(
-        "ones", {"k": "number", "h": "shape"}, "{h} is {k} sizes of 1", (Measured(),),
+        "ones", {"k": "number", "h": "shape"}, "{h} is {k} sizes of 1", (Said("measured"),),
         topic="shapes",
     ),
     Relation(
-        "filled", {"z": "size"}, "{z} is at least 1 at all points of the box", (Positive("z"),),
-        topic="shapes", made="analysis", inside=True,
+        "filled", {"z": "size"}, "{z} is at least 1 at all points of the box",
+        (Said("positive", "z"),), topic="shapes", made="analysis", inside=True,
     ),
     Relation("raw_filled", {"n": "index"}, "the size {n} is at least 1 at all points of the box"),
     Relation(

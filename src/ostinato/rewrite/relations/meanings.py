@@ -107,11 +107,35 @@ class Filled:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A tensor without axes, which loading makes: it reads no recurrence."""
+Word = Literal[
+    "scalar",  # a tensor without axes, which loading makes: it reads no recurrence
+    "finite",  # a tensor without infinities and NaN
+    "above zero",  # a tensor of numbers above 0, unless they underflow
+    "moderate",  # a tensor of numbers, or of logarithms of numbers above 0, between -8 and 8
+    "positive",  # a size of at least 1
+    "cast",  # a function that takes values to real numbers
+    "keeps type",  # a function that gives what its operands are
+    "entering",  # the step of a dimension that enters a range that follows it; the others stay
+    "somewhere",  # conditions: whether a range that follows the point has elements, and had before
+    "begins",  # a range that begins at the point
+    "fits",  # the term of an equation has a meaning, which says sizes of what it is made of
+    "tiles",  # tiles that make up a size, which is at least 1, along a dimension
+    "section",  # a part of a size
+    "first step",  # a recurrence is one term at first, and another later: two cases of a proof
+    "neighbour",  # a recurrence reads itself one step before, or after if the flag says so
+    "measured",  # a rank, a shape, or a part of one, which proofs compute
+    "wish",  # a wish for terms, which cannot be false
+    "definition",  # a case of a recurrence, which a rule may give to another one
+    "closed",  # the recurrence equals the right side of the rule, which does not read it
+]
 
-    column: str
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a word says of a column, or of the whole row."""
+
+    word: Word
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,27 +166,6 @@ class Clear:
 
 
 @dataclass(frozen=True, slots=True)
-class Finite:
-    """A tensor without infinities and NaN."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class AboveZero:
-    """A tensor of numbers above 0, unless they underflow."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class Moderate:
-    """A tensor of numbers, or of the logarithms of numbers above 0, between -8 and 8."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
 class Unwrapped:
     """Integers of which no sum with a few multiples of another one leaves the type."""
 
@@ -188,11 +191,6 @@ class Keeps:
 
 
 @dataclass(frozen=True, slots=True)
-class Entering:
-    """The step of a dimension that enters a range that follows it; the others stay."""
-
-
-@dataclass(frozen=True, slots=True)
 class AsMany:
     """A range to the end of a dimension, and as many steps of it from the point on."""
 
@@ -213,37 +211,11 @@ class Ordered:
 
 
 @dataclass(frozen=True, slots=True)
-class SomeWhere:
-    """Conditions: whether a range that follows the point has elements, and had some before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Positive:
-    """A size of at least 1."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
 class Typed:
     """A term of the type of a column."""
 
     column: str
     type: str
-
-
-@dataclass(frozen=True, slots=True)
-class KeepsType:
-    """A function that gives what its operands are."""
-
-    function: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cast:
-    """A function that takes values to real numbers."""
-
-    column: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,18 +255,8 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
-    """The recurrence reads itself at an index one step before, or after if the flag says so."""
-
-
-@dataclass(frozen=True, slots=True)
 class Elsewhere:
     """A range that is another one at another point, or empty: the two cases of a proof."""
-
-
-@dataclass(frozen=True, slots=True)
-class Begins:
-    """A range that begins at the point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,11 +273,6 @@ class SteadyIf:
     column: str
     dimension: str
     flag: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fits:
-    """The term of an equation has a meaning, which says sizes of what it is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,51 +295,14 @@ class Moves:
 
 
 @dataclass(frozen=True, slots=True)
-class Tiles:
-    """Tiles that make up a size, which is at least 1, along a dimension."""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a size."""
-
-
-@dataclass(frozen=True, slots=True)
-class FirstStep:
-    """A recurrence is one term at its first step and another later: two cases of a proof."""
-
-
-@dataclass(frozen=True, slots=True)
 class Depends:
     """A mask of dimensions, of a value (with its shape), an index, a shape, a size, or neither."""
 
     what: Literal["value", "index", "shape", "sizes", "size", "nothing"]
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A rank, a shape, or a part of one, which proofs compute."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A wish for terms, which cannot be false."""
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A case of a recurrence, which a rule may give to another one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The recurrence equals the right side of the rule, which does not read it."""
-
-
 Claim = (
-    Steps | Known | Steady | Cut | Filled | Scalar | Equal | Defined | Clear | Finite
-    | AboveZero | Moderate | Unwrapped | Among | Keeps | Entering | AsMany | Ordered | SomeWhere
-    | Positive | KeepsType | Typed | Cast | Repeats | Listed | Apart | Neighbour | Elsewhere
-    | Begins | Beside | Nearby | Joined | SteadyIf | Fits | Moves | Tiles | Section | FirstStep
-    | Depends | Measured | Wish | Definition | Closed
+    Steps | Known | Steady | Cut | Filled | Said | Equal | Defined | Clear | Unwrapped | Among
+    | Keeps | AsMany | Ordered | Typed | Repeats | Listed | Apart | Elsewhere | Beside | Nearby
+    | Joined | SteadyIf | Moves | Depends
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ostinato.rewrite.relations.meanings import Claim
+from ostinato.rewrite.relations.meanings import Claim, Said, Word
 
 Kind = Literal[
     "term", "shape", "size", "real",
@@ -56,6 +56,10 @@ class Relation:
     opened_by: str = ""
     apart: bool = False
     inside: bool = False
+
+    def makes(self, *kinds: type[Claim] | Word) -> bool:
+        """Whether it makes a claim of one of some kinds."""
+        return any((c.word if isinstance(c, Said) else type(c)) in kinds for c in self.says)
 
     @property
     def names(self) -> tuple[str, ...]:

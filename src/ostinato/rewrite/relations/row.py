@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ostinato.rewrite.relations import RELATIONS
-from ostinato.rewrite.relations.meanings import Claim
+from ostinato.rewrite.relations.meanings import Claim, Said, Word
 from ostinato.rewrite.relations.relation import Kind, Relation
 from ostinato.rewrite.relations.sexpr import Tree, replaced, show
 
@@ -40,6 +40,11 @@ class Row:
     def claims(self, kind: type[C]) -> list[C]:
         """What it says of a kind."""
         return [claim for claim in self.relation.says if isinstance(claim, kind)]
+
+    def said(self, word: Word) -> list[str]:
+        """What stands in the columns of which it says a word."""
+        found = (c.column for c in self.claims(Said) if c.word == word)
+        return [self[column] for column in found]
 
     def term(self, said: Tree, more: Mapping[str, Tree] | None = None) -> Tree:
         """A term of a claim, with what stands in the columns that it names."""

@@ -14,10 +14,11 @@ import re
 from collections.abc import Iterator
 
 from ostinato.rewrite.engine.rule import Exactness, Phase, Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.terms import *
 
 STEP = "Follows what a step does to the value of the step before."
-PROOF = "proofs/test_affine.py"
+_law = Family("affine/", "proofs/test_affine.py", STEP, "distributes")
 
 a, b, c, d, e, f, g, h, i, n, o, r, s = variables("a b c d e f g h i n o r s")
 u, w, x, y, z = variables("u w x y z")
@@ -42,19 +43,9 @@ def _step(
 ) -> Rule:
     """What is known of operands of a term says what the term is."""
     kept: list[Exactness] = [e for e, names in _KEPT.items() if re.fullmatch(names, name)]
-    exact: Exactness = kept[0] if kept else "distributes"
-    return Rule(
-        name=f"affine/{name}",
-        law=law,
-        reason=STEP,
-        left=x,
-        right=x,
-        when=(*(() if term is x else (eq(x, term),)), *when),
-        also=(concluded,),
-        exact=exact,
-        proof=PROOF,
-        phase=phase,
-    )
+    known = when if term is x else (eq(x, term), *when)
+    exact = kept[0] if kept else None
+    return _law(name, law, x, x, *known, also=(concluded,), exact=exact, phase=phase)
 
 
 def _affine(
@@ -118,24 +109,16 @@ AFFINE: tuple[Rule, ...] = (
     *_multiples(),
     *_lines(),
     *_choices(),
-    Rule(
-        name="affine/line",
-        law="x = s at the first step, then a + g x', is linear",
-        reason="Every reader is served by one linear recurrence, whatever its spelling.",
-        left=x,
-        right=lin(d, b, g, _chosen(s, a)),
-        when=(
-            eq(x, rec(r)),
-            neighbour(r, d, i, b),
-            body(r, c, s, y),
-            _LINE,
-            only(c, d, b),
-            eq(e, shape(x)),
-            not_in(d, sdom(s)),
-        ),
+    _law(
+        "line",
+        "x = s at the first step, then a + g x', is linear",
+        x,
+        lin(d, b, g, _chosen(s, a)),
+        *(eq(x, rec(r)), neighbour(r, d, i, b), body(r, c, s, y), _LINE, only(c, d, b)),
+        *(eq(e, shape(x)), not_in(d, sdom(s))),
         also=(closed(r),),
+        reason="Every reader is served by one linear recurrence, whatever its spelling.",
         exact="reassociates",
         valid="inside the box",
-        proof=PROOF,
     ),
 )

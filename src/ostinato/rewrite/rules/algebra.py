@@ -8,14 +8,14 @@ leave a part of a term bring it to its normal form.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.engine.rule import Exactness, Phase, Rule, Validity
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 FEWER = "An operator that changes nothing need not run."
 PROOF = "proofs/test_algebra.py"
+_law = Family("algebra/", PROOF, FEWER)
 MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask of 5 axes"
 
 c, e, f, g, h, k, m, n, r, s, v, w, x, y, z = variables("c e f g h k m n r s v w x y z")
@@ -32,34 +32,27 @@ def _rule(
     right: Expression,
     *when: Fact,
     exact: Exactness = "exact",
+    proof: str = PROOF,
+    phase: Phase = "rewrite",
+    bits: tuple[Fact, ...] = (),
 ) -> Rule:
-    return Rule(
-        name=f"algebra/{name}",
-        law=law,
-        reason=FEWER,
-        left=left,
-        right=right,
-        when=when,
-        exact=exact,
-        valid="inside the box" if _FILLED in when else "everywhere",
-        proof=PROOF,
-        phase="normal" if isinstance(right, Variable) else "rewrite",
-    )
+    valid: Validity = "inside the box" if _FILLED in when else "everywhere"
+    phase = "normal" if isinstance(right, Variable) else phase
+    return _law(name, law, left, right, *when, exact=exact, valid=valid,
+                proof=proof, phase=phase, bits=bits)  # fmt: skip
 
 
 _TWO_BESIDE = add(reshape(0, h, w), reshape(0, h, w))  # with axes of size 1 only
 _NEUTRAL = (
-    replace(
-        _rule(
-            "times-one",
-            "x * 1 = x, and so x / 1 and x ** 1",
-            z,
-            x,
-            either(f, z, x, y),
-            multiplies(f),
-            *_ONE,
-            exact="reassociates",
-        ),
+    _rule(
+        "times-one",
+        "x * 1 = x, and so x / 1 and x ** 1",
+        z,
+        x,
+        either(f, z, x, y),
+        multiplies(f),
+        *_ONE,
+        exact="reassociates",
         bits=(scales(f),),
     ),
     _rule(
@@ -130,14 +123,10 @@ _FOLDS = (
           either("mul", v, x, y), either("mul", w, x, z), exact="distributes"),
     _rule("sum-of-negated", "sum(-x) = -sum(x)",
           total(m, neg(x)), neg(total(m, x)), exact="zero signs"),
-    replace(
-        _rule("reshape-twice", "reshape(reshape(x)) = one reshape",
-              reshape(k, h, reshape(r, g, x)), reshape(r, h, x), eq(k, hlen(g))),
-        phase="normal"),
-    replace(
-        _rule("reshape-fewer", "an axis that stays in front of a reshape is no part of it",
-              reshape(k, cons(s, h), x), reshape(k - 1, h, x), axis(x, k, s)),
-        phase="normal"),
+    _rule("reshape-twice", "reshape(reshape(x)) = one reshape",
+          reshape(k, h, reshape(r, g, x)), reshape(r, h, x), eq(k, hlen(g)), phase="normal"),
+    _rule("reshape-fewer", "an axis that stays in front of a reshape is no part of it",
+          reshape(k, cons(s, h), x), reshape(k - 1, h, x), axis(x, k, s), phase="normal"),
     _rule("quotient-reshaped", "reshape(x / y) = reshape(x) / y for one y",
           reshape(k, g, div(x, y)), div(reshape(k, g, x), reshape(k, h, y)),
           eq(k, rank(x)), ones(k, s), eq(s, shape(y)), eq(m, hlen(g)), ones(m, h)),
@@ -145,17 +134,15 @@ _FOLDS = (
           reshape(r, h, x), x, eq(shape(x), shape(LHS))),
 )  # fmt: skip
 
-_FOLD_TWICE = replace(
-    _rule(
-        "fold-twice",
-        "a fold of a fold over axes further left is one fold",
-        red(f, m, red(f, n, x)),
-        red(f, m | n, x),
-        m < (n & 0 - n),
-        ne(f, "argmax"),
-        ne(f, "argmin"),
-        exact="reassociates",
-    ),
+_FOLD_TWICE = _rule(
+    "fold-twice",
+    "a fold of a fold over axes further left is one fold",
+    red(f, m, red(f, n, x)),
+    red(f, m | n, x),
+    m < (n & 0 - n),
+    ne(f, "argmax"),
+    ne(f, "argmin"),
+    exact="reassociates",
     proof=MASKS,
 )
 

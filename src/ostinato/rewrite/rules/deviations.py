@@ -13,6 +13,7 @@ values of x in slice s along d, with a leading axis of size 1.
 from __future__ import annotations
 
 from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
@@ -20,7 +21,7 @@ ONE_STEP = "One product per point instead of two passes over the whole range."
 RUNNING = "One running sum serves every range that begins where it begins."
 HALVES = "A long window takes a few steps: it is two windows of half the length."
 MEANS = "Where a mean is known to be one, the distances from it can be summed step by step."
-PROOF = "proofs/test_spread.py"
+_law = Family("incremental/", "proofs/test_spread.py", ONE_STEP, "distributes", "inside the box")
 
 a, b, c, d, e, f, g, h, i, j, k, m, n, o = variables("a b c d e f g h i j k m n o")
 q, r, s, t, u, v, w, x, y, z = variables("q r s t u v w x y z")
@@ -59,17 +60,9 @@ def _rule(
     exact: Exactness = "exact",
 ) -> Rule:
     """A law about a sum of products of two distances from means."""
-    return Rule(
-        name=f"incremental/spread-{name}",
-        law=law,
-        reason=reason,
-        left=_products(s, y, w),
-        right=right,
-        when=(centre(d, s, x, n, y), centre(d, s, z, n, w), *_ALIKE, _FOLD, *when),
-        exact=exact,
-        valid="inside the box",
-        proof=PROOF,
-    )
+    about = (centre(d, s, x, n, y), centre(d, s, z, n, w), *_ALIKE, _FOLD, *when)
+    left = _products(s, y, w)
+    return _law(f"spread-{name}", law, left, right, *about, reason=reason, exact=exact)
 
 
 def _step() -> Rule:
@@ -130,40 +123,23 @@ def _decaying() -> Rule:
     distance = sub(sl(d, s, x), reshape(0, sizes(1), mean))
     earlier = case(k, at(d, b, mean), x)
     weighted = (either("mul", y, w, mul(distance, distance)), eq(v, total(1, z)))
-    return Rule(
-        name="incremental/spread-decaying",
-        law="sum_s w[s] (x[s] - m)^2, w steps by g and is 1 where it enters, m the weighted mean, "
+    return _law(
+        "spread-decaying",
+        "sum_s w[s] (x[s] - m)^2, w steps by g and is 1 where it enters, m the weighted mean, "
         "= y where y = (x - m') (x - m) + g y' of the step beside",
-        reason=ONE_STEP,
-        left=total(1, y),
-        right=lin(d, f, g, mul(sub(x, earlier), sub(x, mean))),
-        when=(
-            *weighted,
-            either("mul", z, w, sl(d, s, x)),
-            *(decay(w, d, s, g, u), nearby(d, s, f, b, k), is_in(d, dom(x))),
-            *(eq(0, rank(x)), eq(1.0, value(u))),
-        ),
-        exact="distributes",
-        valid="inside the box",
-        proof=PROOF,
+        total(1, y),
+        lin(d, f, g, mul(sub(x, earlier), sub(x, mean))),
+        *(*weighted, either("mul", z, w, sl(d, s, x))),
+        *(decay(w, d, s, g, u), nearby(d, s, f, b, k), is_in(d, dom(x))),
+        *(eq(0, rank(x)), eq(1.0, value(u))),
     )
 
 
 SPREAD: tuple[Rule, ...] = (
-    Rule(
-        name="incremental/mean",
-        law="the sum of a range over its length is its mean",
-        reason=MEANS,
-        left=y,
-        right=y,
-        when=(
-            eq(y, div(_row(_sum(s, x)), reshape(0, q, n))),
-            *(tally(s, c), real_cast(f), eq(n, map1(f, c)), eq(h, shape(x))),
-            *(_FOLD, eq(r, rank(x))),
-        ),
-        also=(centre(d, s, x, n, y),),
-        proof=PROOF,
-    ),
+    _law("mean", "the sum of a range over its length is its mean", y, y,
+         eq(y, div(_row(_sum(s, x)), reshape(0, q, n))), tally(s, c), real_cast(f),
+         eq(n, map1(f, c)), eq(h, shape(x)), _FOLD, eq(r, rank(x)),
+         also=(centre(d, s, x, n, y),), reason=MEANS, exact="exact", valid="everywhere"),
     _step(),
     _decaying(),
     _rule("elsewhere",

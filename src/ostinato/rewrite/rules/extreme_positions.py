@@ -11,9 +11,12 @@ one is its place if it is at least the greatest of the others, or NaN.
 from __future__ import annotations
 
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.terms import *
 
 ONE_STEP = "The best so far and its place: one comparison per point, not a pass over the range."
+
+_law = Family("incremental/", "proofs/test_places.py", ONE_STEP, "reassociates", "inside the box")
 
 a, b, c, d, f, g, h, i, k, m, n, o, r = variables("a b c d f g h i k m n o r")
 s, u, x, z = variables("s u x z")
@@ -25,17 +28,8 @@ _NUMBERS = (zero("int32", z), unit("int32", u))
 
 
 def _place(name: str, law: str, right: Term, *when: Fact) -> Rule:
-    return Rule(
-        name=f"incremental/{name}-place",
-        law=law,
-        reason=ONE_STEP,
-        left=red(f, m, sl(d, s, x)),
-        right=right,
-        when=(*when, places(f, g, b, a), *_LEADING, *_SHAPES, *_NUMBERS),
-        exact="reassociates",
-        valid="inside the box",
-        proof="proofs/test_places.py",
-    )
+    known = (*when, places(f, g, b, a), *_LEADING, *_SHAPES, *_NUMBERS)
+    return _law(f"{name}-place", law, red(f, m, sl(d, s, x)), right, *known)
 
 
 def _if_any(there: Term) -> Term:
@@ -50,17 +44,11 @@ _STEP = where(_REACHES, _NOTHING, _ONE)
 _HERE = where(_BEYOND, reshape(0, o, leaf(k)), _NOTHING)
 
 PLACES: tuple[Rule, ...] = (
-    Rule(
-        name="incremental/greatest-in-order",
-        law="the last element in order, or the first of the greatest ones, is the greatest",
-        reason="The greatest of a range is known step by step, its order is not.",
-        left=part(k, i, gather(k, x, along1(f, k, n, x))),
-        right=red("max", m, x),
-        when=(greatest_at(f, n, i), eq(m, 1 << (k - 1))),
-        exact="zero signs",
-        valid="inside the box",
-        proof="proofs/test_places.py",
-    ),
+    _law("greatest-in-order",
+         "the last element in order, or the first of the greatest ones, is the greatest",
+         part(k, i, gather(k, x, along1(f, k, n, x))), red("max", m, x),
+         greatest_at(f, n, i), eq(m, 1 << (k - 1)), exact="zero signs",
+         reason="The greatest of a range is known step by step, its order is not."),
     _place("prefix",
            "the place of the greatest of x[0 : d + 1] = d where x[d] is beyond all before, else "
            "that of x[0 : d], and so for the least",

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.rewrite.engine.rule import Phase, Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.terms import *
 
-PROOF = "proofs/test_affine.py"
+MARKED = "Marks what a recurrence multiplies with: only there the laws of masks are tried."
 ONE_FORM = "A step that stops at the end of an episode has one factor, however it is written."
+
+_law = Family("affine/", "proofs/test_affine.py", ONE_FORM)
 
 a, b, c, e, f, g, n, o, r, u = variables("a b c e f g n o r u")
 v, w, x, y, z = variables("v w x y z")
@@ -28,31 +31,13 @@ _TRUTH = map1(f, b)
 
 def _noted(name: str, law: str, phase: Phase, *when: Fact, of: tuple[Variable, ...] = (x,)) -> Rule:
     """The operands of a product are factors too."""
-    return Rule(
-        name=f"affine/{name}",
-        law=law,
-        reason="Marks what a recurrence multiplies with: only there the laws of masks are tried.",
-        left=x,
-        right=x,
-        when=when,
-        also=tuple(factor(e, part) for part in of),
-        proof=PROOF,
-        phase=phase,
-    )
+    also, reason = tuple(factor(e, part) for part in of), MARKED
+    return _law(name, law, x, x, *when, also=also, reason=reason, phase=phase)
 
 
 def _form(name: str, law: str, found: Fact, right: Term, *when: Fact) -> Rule:
     """A factor in one form; ``found`` says what it is."""
-    return Rule(
-        name=f"affine/{name}",
-        law=law,
-        reason=ONE_FORM,
-        left=x,
-        right=right,
-        when=(found, factor(e, x), *when),
-        exact="reassociates",
-        proof=PROOF,
-    )
+    return _law(name, law, x, right, found, factor(e, x), *when, exact="reassociates")
 
 
 def _masked(name: str, shown: str, mask: Term, right: Term, *more: Fact) -> Rule:
@@ -100,16 +85,8 @@ FACTORS: tuple[Rule, ...] = (
            "spread", eq(x, map2(f, y, w)), factor(e, x), arithmetic(f), of=(y, w)),
     _masked("mask", "b", _TRUTH, where(b, w, _NOTHING)),
     _masked("unmask", "1 - b", sub(u, _TRUTH), where(b, _NOTHING, w), *_ONE),
-    Rule(
-        name="affine/other-side",
-        law="a choice in a step may be made by the opposite",
-        reason=ONE_FORM,
-        left=x,
-        right=x,
-        when=(eq(x, where(c, y, v)), factor(e, x)),
-        also=(opposite(c, map1("not", c)),),
-        proof=PROOF,
-    ),
+    _law("other-side", "a choice in a step may be made by the opposite", x, x,
+         eq(x, where(c, y, v)), factor(e, x), also=(opposite(c, map1("not", c)),)),
     *_choices(),
     *_commons(),
 )  # fmt: skip

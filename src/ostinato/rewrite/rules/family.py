@@ -12,7 +12,8 @@ from ostinato.rewrite.terms import Expression, Fact
 class Family:
     """Makes rules: what one does not say of itself, its family says.
 
-    ``name``: what the names of the rules begin with.
+    ``name``: what the names of the rules begin with; ``end``: what they end with; ``when``: the
+    first facts that all of them ask for.
     """
 
     name: str
@@ -21,6 +22,8 @@ class Family:
     exact: Exactness = "exact"
     valid: Validity = "everywhere"
     phase: Phase = "rewrite"
+    when: tuple[Fact, ...] = ()
+    end: str = ""
 
     def __call__(
         self,
@@ -35,18 +38,20 @@ class Family:
         valid: Validity | None = None,
         proof: str = "",
         phase: Phase | None = None,
+        bits: tuple[Fact, ...] = (),
     ) -> Rule:
         """The law that ``left`` is ``right`` where all facts of ``when`` hold."""
         return Rule(
-            name=f"{self.name}{name}",
+            name=f"{self.name}{name}{self.end}",
             law=law,
             reason=reason or self.reason,
             left=left,
             right=right,
-            when=when,
+            when=(*self.when, *when),
             also=also,
             exact=exact or self.exact,
             valid=valid or self.valid,
             proof=proof or self.proof,
             phase=phase or self.phase,
+            bits=bits,
         )

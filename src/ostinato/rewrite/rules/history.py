@@ -13,13 +13,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.terms import *
 
+SEEN = "A range is known as one, however it came about."
 ONCE = "Each point is computed once, not again in every range that holds it."
 COUNTED = "What is computed from positions is computed once for each."
 PROOF = "proofs/test_history.py"
 MASKS = f"unproved: it computes with masks of axes; {PROOF} decides every mask of 5 axes"
 ORDERS = f"unproved: it knows permutations by tables; {PROOF} decides every order of 5 axes"
+
+_law = Family("incremental/", PROOF, ONCE)
 
 a, b, c, d, e, f, g, h, i, j, k, m, n, p = variables("a b c d e f g h i j k m n p")
 q, s, u, v, w, x, y, z, low = variables("q s u v w x y z low")
@@ -43,29 +47,10 @@ _BESIDE = p - 1 - ((p - a) >> 63)  # the place of the range once axis -a is gone
 
 def _seen(name: str, law: str, of: Variable, concluded: Fact, *when: Fact) -> Rule:
     """What is a range, which is known before laws of ranges run."""
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason="A range is known as one, however it came about.",
-        left=of,
-        right=of,
-        when=when,
-        also=(concluded,),
-        proof=PROOF,
-        phase="spread",
-    )
+    return _law(name, law, of, of, *when, also=(concluded,), reason=SEEN, phase="spread")
 
 
-def _rule(name: str, law: str, left: Term, right: Term, *when: Fact, proof: str = PROOF) -> Rule:
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason=ONCE,
-        left=left,
-        right=right,
-        when=(*_RANGE, *when),
-        proof=proof,
-    )
+_rule = replace(_law, when=_RANGE)
 
 
 def _together(
@@ -83,15 +68,9 @@ def _together(
     elements = tuple(Variable(f"{name}0") for name in names)
     about = (ranged(y, d, s, p, Variable(f"{y}1"), x)
              for y, x in zip(names, elements, strict=True))  # fmt: skip
-    return Rule(
-        name=f"incremental/together-{op.head}",
-        law=law,
-        reason=ONCE,
-        left=op(*fields, *names),
-        right=_held(op(*inner, *elements)),
-        when=(*about, eq(k, rank(LHS)), eq(n, length(s)), axis(LHS, p, size(n)), *when),
-        proof=PROOF,
-    )
+    known = (eq(k, rank(LHS)), eq(n, length(s)), axis(LHS, p, size(n)))
+    right = _held(op(*inner, *elements))
+    return _law(f"together-{op.head}", law, op(*fields, *names), right, *about, *known, *when)
 
 
 _ALONG = (*_INSIDE, not_in(d, mask(m)))
@@ -143,15 +122,11 @@ _AXES = (
           reshape(p, sizes(1, n, then=h), _X),
           _held(reshape(p - 1, sizes(1, then=h), x), k - p + w + 2, w + 1),
           eq(n, size(length(s))), eq(w, hlen(h)), not_in(d, hmask(h))),
-    Rule(
-        name="incremental/new-axes",
-        law="new axes come in front one after the other",
-        reason="One axis more is one law, of ranges as of their parts.",
-        left=reshape(k, sizes(1, 1, then=h), y),
-        right=reshape(w, sizes(1, then=h), reshape(k, sizes(1, then=h), y)),
-        when=(long(n), axis(y, p, size(n)), eq(w, hlen(h))),
-        proof=PROOF,
-    ),
+    _law("new-axes", "new axes come in front one after the other",
+         reshape(k, sizes(1, 1, then=h), y),
+         reshape(w, sizes(1, then=h), reshape(k, sizes(1, then=h), y)),
+         long(n), axis(y, p, size(n)), eq(w, hlen(h)),
+         reason="One axis more is one law, of ranges as of their parts."),
     _fronts((1,), ()),
     _fronts((u,), (v, w)),
     _fronts((v, w), (u,)),
@@ -185,14 +160,10 @@ _FOLDS = (
           red(f, m, _X), _held(red(f, m & low | (m >> 1) & ~low, x), k - u, p - v),
           eq(0, m & (1 << (p - 1))), eq(low, (1 << (p - 1)) - 1),
           *popcount(u, m), *popcount(v, m & low), proof=MASKS),
-    replace(
-        _rule("fold-of-folds", "fold over x[lo:hi] and other axes = fold of fold(x)[lo:hi]",
-              red(f, m, sl(d, s, x)), red(f, 1 << (q - u), sl(d, s, red(f, w, x))),
-              repeats(f, g), eq(q, rank(x)), eq(w, m & ((1 << q) - 1)), ne(w, m), ne(0, w),
-              *popcount(u, w), proof=MASKS),
-        exact="reassociates",
-        bits=(exactly(f, g),),
-    ),
+    _rule("fold-of-folds", "fold over x[lo:hi] and other axes = fold of fold(x)[lo:hi]",
+          red(f, m, sl(d, s, x)), red(f, 1 << (q - u), sl(d, s, red(f, w, x))),
+          repeats(f, g), eq(q, rank(x)), eq(w, m & ((1 << q) - 1)), ne(w, m), ne(0, w),
+          *popcount(u, w), proof=MASKS, exact="reassociates", bits=(exactly(f, g),)),
 )  # fmt: skip
 
 
@@ -200,14 +171,12 @@ def _merged_rows(count: int) -> Rule:
     """A product of all rows of a range, as the product for each of its points."""
     rows = tuple(Variable(f"n{j}") for j in range(count - 1))
     apart = mm(y, reshape(2, sizes(*(1,) * (count - 2), a, b), w))
-    return Rule(
-        name=f"incremental/projection-of-merged-rows-{count}",
-        law="all rows of x[lo:hi] @ W = the rows of each x @ W",
-        reason=ONCE,
-        left=mm(reshape(count, sizes(m, a), y), w),
-        right=reshape(count, sizes(m, b), apart),
-        when=(*_RANGE, eq(y, _X), axes(y, *rows, a), axes(w, a, b)),
-        proof=PROOF,
+    return _rule(
+        f"projection-of-merged-rows-{count}",
+        "all rows of x[lo:hi] @ W = the rows of each x @ W",
+        mm(reshape(count, sizes(m, a), y), w),
+        reshape(count, sizes(m, b), apart),
+        *(eq(y, _X), axes(y, *rows, a), axes(w, a, b)),
     )
 
 
@@ -232,52 +201,22 @@ _TABLES = (
 
 _START = reshape(0, h, leaf(e))
 _POSITIONS = (
-    Rule(
-        name="incremental/positions",
-        law="0, 1, ..., hi - 1 = d for d in 0..hi",
-        reason=COUNTED,
-        left=leaf(c),
-        right=sl(d, s, leaf(a)),
-        when=(from_zero(d, s), counts(c, length(s)), here(a, d)),
-        proof=PROOF,
-    ),
-    Rule(
-        name="incremental/positions-of-range",
-        law="lo + 0, lo + 1, ..., hi - 1 = d for d in lo..hi",
-        reason=COUNTED,
-        left=x,
-        right=sl(d, s, leaf(a)),
-        when=(
-            either("add", x, _START, leaf(c)),
-            starts(d, s, e),
-            counts(c, length(s)),
-            here(a, d),
-            ones(1, h),
-        ),
-        proof=PROOF,
-    ),
+    _law("positions", "0, 1, ..., hi - 1 = d for d in 0..hi", leaf(c), sl(d, s, leaf(a)),
+         from_zero(d, s), counts(c, length(s)), here(a, d), reason=COUNTED),
+    _law("positions-of-range", "lo + 0, lo + 1, ..., hi - 1 = d for d in lo..hi",
+         x, sl(d, s, leaf(a)),
+         either("add", x, _START, leaf(c)), starts(d, s, e), counts(c, length(s)), here(a, d),
+         ones(1, h), reason=COUNTED),
     *(
-        Rule(
-            name=f"incremental/repeated{'-behind-an-axis' * bool(front)}",
-            law="c repeated hi - lo times = c[lo:hi]",
-            reason="What is the same at all points is like a history of it.",
-            left=bcast(sizes(*front, n, then=h), e),
-            right=_held(bcast(sizes(*front, then=h), part(p, 0, e))),
-            when=(
-                follows(d, s),
-                eq(n, size(length(s))),
-                eq(k, rank(e)),
-                eq(p, 1 + hlen(h)),
-                eq(k, p + len(front)),
-                axis(e, p, 1),
-                not_in(d, dom(e)),
-                not_in(d, hmask(h)),
-                *(not_in(d, zmask(z)) for z in front),
-            ),
-            proof=PROOF,
-        )
+        _law(f"repeated{'-behind-an-axis' * bool(front)}", "c repeated hi - lo times = c[lo:hi]",
+             bcast(sizes(*front, n, then=h), e),
+             _held(bcast(sizes(*front, then=h), part(p, 0, e))),
+             follows(d, s), eq(n, size(length(s))), eq(k, rank(e)), eq(p, 1 + hlen(h)),
+             eq(k, p + len(front)), axis(e, p, 1), not_in(d, dom(e)), not_in(d, hmask(h)),
+             *(not_in(d, zmask(z)) for z in front),
+             reason="What is the same at all points is like a history of it.")
         for front in ((), (z,))
     ),
-)
+)  # fmt: skip
 
 HISTORY: tuple[Rule, ...] = (*_ELEMENTWISE, *_AXES, *_FOLDS, *_TABLES, *_POSITIONS)

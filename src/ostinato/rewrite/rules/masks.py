@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 KEPT = "What a mask leaves out need not be read."
 ONE_FORM = "Masks are choices, however they are written."
-PROOF = "proofs/test_masks.py"
+_law = Family("incremental/", "proofs/test_masks.py")
 
 a, b, c, d, e, f, g, h, k, m, n, o, q = variables("a b c d e f g h k m n o q")
 s, u, w, x, y, z = variables("s u w x y z")
@@ -35,18 +36,8 @@ def _rule(
     valid: Validity = "everywhere",
     bits: tuple[Fact, ...] = (),
 ) -> Rule:
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason=KEPT if isinstance(left, Term) and left.head == "red" else ONE_FORM,
-        left=left,
-        right=right,
-        when=when,
-        exact=exact,
-        valid=valid,
-        proof=PROOF,
-        bits=bits,
-    )
+    reason = KEPT if isinstance(left, Term) and left.head == "red" else ONE_FORM
+    return _law(name, law, left, right, *when, reason=reason, exact=exact, valid=valid, bits=bits)
 
 
 def _folds() -> Iterator[Rule]:

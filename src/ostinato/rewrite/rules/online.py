@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 ONE_STEP = "One multiply-add per point instead of one pass over the whole range."
 OUTSIDE = "What is the same along the range is applied once, after the sum."
 SAFE = "A recurrence needs a factor that is a number at every step."
-PROOF = "proofs/test_online.py"
+_law = Family("incremental/", "proofs/test_online.py", ONE_STEP, "reassociates", "inside the box")
 
 a, b, c, d, e, f, h, i, k, l, m, n, o = variables("a b c d e f h i k l m n o")  # noqa: E741
 p, q, r, s, u, v, w, x, y, z = variables("p q r s u v w x y z")
@@ -42,18 +43,12 @@ SHIFTED = exp(sub(sl(d, s, x), finite(q, y)))
 
 
 def _step(name: str, what: str, left: Term, gain: Term, term: Term, *when: Fact) -> Rule:
-    return Rule(
-        name=f"incremental/{name}",
-        law=f"sum_s exp(x[s] - m[d]){what} over all so far, or to come, = y where y[d] = "
-        f"exp(x[d] - m[d]){what.replace('s', 'd')} + exp(m' - m[d]) y', of the step beside d",
-        reason=ONE_STEP,
-        left=total(m, left),
-        right=lin(d, f, gain, term),
-        when=(SIDE, *SCORES, *SHIFT, *when),
-        exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
+    law = (
+        f"sum_s exp(x[s] - m[d]){what} over all so far, or to come, = y where y[d] = "
+        f"exp(x[d] - m[d]){what.replace('s', 'd')} + exp(m' - m[d]) y', of the step beside d"
     )
+    known = (SIDE, *SCORES, *SHIFT, *when)
+    return _law(name, law, total(m, left), lin(d, f, gain, term), *known)
 
 
 def _steps() -> Iterator[Rule]:
@@ -79,17 +74,9 @@ def _safe(
     """The sum with 0 instead of an infinite shift, and NaN where that was infinite."""
     known = (eased(x), eq(c, rank(x)), eq(r, c - 1), eq(l, 1 << r), axis(x, c, n), filled(n))
     zeros = (eq(h, shape(_MOST)), eq(e, dtype(x)), zero(e, z), ones(c, p))
-    return Rule(
-        name=f"incremental/safe-{name}",
-        law=f"{law}, m the greatest x, = the same with 0 for an infinite m, + (m - m)",
-        reason=SAFE,
-        left=total(m, powers),
-        right=add(total(m, right), undefined),
-        when=(*known, *zeros, *when),
-        exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
-    )
+    law = f"{law}, m the greatest x, = the same with 0 for an infinite m, + (m - m)"
+    left, right = total(m, powers), add(total(m, right), undefined)
+    return _law(f"safe-{name}", law, left, right, *known, *zeros, *when, reason=SAFE)
 
 
 def _guarded() -> Iterator[Rule]:
@@ -105,16 +92,13 @@ def _guarded() -> Iterator[Rule]:
 def _masked() -> Rule:
     shift = finite(w, reshape(0, p, z))
     nothing = (eq(c, rank(x)), ones(c, o), ones(c, p), eq(e, dtype(x)), zero(e, z))
-    return Rule(
-        name="incremental/power-under-mask",
-        law="exp(where(s is kept, x[s], -inf) - m) = where(s is kept, exp(x[s] - m), 0)",
+    return _law(
+        "power-under-mask",
+        "exp(where(s is kept, x[s], -inf) - m) = where(s is kept, exp(x[s] - m), 0)",
+        exp(sub(where(a, x, reshape(0, o, u)), shift)),
+        where(a, exp(sub(x, shift)), reshape(0, p, z)),
+        *(keeps(a, k, s), empty("max", e, u), *nothing),
         reason="A score of minus infinity is a weight of nothing.",
-        left=exp(sub(where(a, x, reshape(0, o, u)), shift)),
-        right=where(a, exp(sub(x, shift)), reshape(0, p, z)),
-        when=(keeps(a, k, s), empty("max", e, u), *nothing),
-        exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
     )
 
 
@@ -122,36 +106,16 @@ ONLINE: tuple[Rule, ...] = (
     *_steps(),
     *_guarded(),
     _masked(),
-    Rule(
-        name="incremental/factor-leaves",
-        law="sum_s of a[s] y b[s], or of a[s] / y b[s], = y sum_s of a[s] b[s], or that over y",
-        reason=OUTSIDE,
-        left=total(m, w),
-        right=map2(f, total(m, mul(a, b)), part(k, 0, y)),
-        when=(
-            *(long(i), either("mul", w, v, b), either(f, v, a, y), scales(f), axis(y, k, 1)),
-            *(axis(a, k, n), axis(b, k, n), eq(n, size(i)), eq(m, 1 << (k - 1)), filled(n)),
-        ),
-        exact="distributes",
-        valid="inside the box",
-        proof=PROOF,
-    ),
-    Rule(
-        name="incremental/product-as-sum",
-        law="weights of a growing range @ its vectors = sum_s weights[s] vectors[s]",
-        reason="A product with a growing range is a running sum where the weights allow it.",
-        left=mm(row(n, a), _SLICE),
-        right=row(c, total(2, mul(column(n, a), _SLICE))),
-        when=(
-            growing(s),
-            eq(n, size(length(s))),
-            eq(1, rank(v)),
-            eq(1, rank(a)),
-            axis(a, 1, n),
-            axis(v, 1, c),
-            is_in(d, dom(v)),
-        ),
-        exact="reassociates",
-        proof=PROOF,
-    ),
-)
+    _law("factor-leaves",
+         "sum_s of a[s] y b[s], or of a[s] / y b[s], = y sum_s of a[s] b[s], or that over y",
+         total(m, w), map2(f, total(m, mul(a, b)), part(k, 0, y)),
+         long(i), either("mul", w, v, b), either(f, v, a, y), scales(f), axis(y, k, 1),
+         axis(a, k, n), axis(b, k, n), eq(n, size(i)), eq(m, 1 << (k - 1)), filled(n),
+         reason=OUTSIDE, exact="distributes"),
+    _law("product-as-sum",
+         "weights of a growing range @ its vectors = sum_s weights[s] vectors[s]",
+         mm(row(n, a), _SLICE), row(c, total(2, mul(column(n, a), _SLICE))),
+         growing(s), eq(n, size(length(s))), eq(1, rank(v)), eq(1, rank(a)), axis(a, 1, n),
+         axis(v, 1, c), is_in(d, dom(v)), valid="everywhere",
+         reason="A product with a growing range is a running sum where the weights allow it."),
+)  # fmt: skip

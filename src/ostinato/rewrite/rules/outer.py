@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.rewrite.engine.rule import Exactness, Rule, Validity
+from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
+PROOF = "proofs/test_outer.py"
 ONE_STEP = "A running sum of outer products takes one of them per point."
 FIRST = "Keys and values of all steps meet in a matrix that does not grow."
+
 
 a, c, d, k, n, q, s, v, w, x = variables("a c d k n q s v w x")
 
@@ -23,20 +26,7 @@ _WIDTH = axis(k, 1, a)
 _SUM = mm(tr(_KEYS), _VALUES)
 
 
-def _rule(name: str, law: str, left: Term, right: Term, *when: Fact, reason: str = FIRST) -> Rule:
-    kept: tuple[Exactness, Validity] = ("distributes", "inside the box")
-    exact, valid = kept if reason is FIRST else ("reassociates", "everywhere")
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason=reason,
-        left=left,
-        right=right,
-        when=(*_VECTORS, *when),
-        exact=exact,
-        valid=valid,
-        proof="proofs/test_outer.py",
-    )
+_rule = Family("incremental/", PROOF, FIRST, "distributes", "inside the box", when=_VECTORS)
 
 
 def _weighted() -> Iterator[Rule]:
@@ -57,7 +47,7 @@ def _weighted() -> Iterator[Rule]:
 OUTER: tuple[Rule, ...] = (
     _rule("outer-products", "k[range]^T v[range] = the sum of k[s]^T v[s] over the range",
           _SUM, total(4, sl(d, s, mul(column(a, k), row(c, v)))),
-          _WIDTH, axis(v, 1, c), reason=ONE_STEP),
+          _WIDTH, axis(v, 1, c), reason=ONE_STEP, exact="reassociates", valid="everywhere"),
     _rule("query-last", "(k[range] q) v[range] = q (k[range]^T v[range])",
           mm(reshape(2, sizes(1, n), mm(_KEYS, column(a, q))), _VALUES), mm(row(a, q), _SUM),
           eq(1, rank(q)), eq(n, size(length(s))), filled(n), _WIDTH, filled(a)),

@@ -11,6 +11,7 @@ which rounds or does not.
 from __future__ import annotations
 
 from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
@@ -18,6 +19,8 @@ ONE_STEP = "One step per point instead of one pass over the whole range."
 ELSEWHERE = "One running fold serves every range that begins where it begins."
 HALVES = "A long window takes a few steps: it is two windows of half the length."
 FOLDS = "proofs/test_incremental.py"
+
+_law = Family("incremental/", FOLDS, ONE_STEP, valid="inside the box")
 
 a, c, d, e, f, g, h, i, j, k, m, p = variables("a c d e f g h i j k m p")
 q, r, s, u, x = variables("q r s u x")
@@ -36,18 +39,9 @@ def _range(
     bits: tuple[Fact, ...] = (),
 ) -> Rule:
     """A law about a fold over a range."""
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason=reason,
-        left=red(f, m, sl(d, s, x)),
-        right=right,
-        when=(relation, *_LEADING, *when),
-        exact=exact,
-        valid="inside the box",
-        proof=FOLDS if reason is ONE_STEP else "proofs/test_ranges.py",
-        bits=bits,
-    )
+    proof = FOLDS if reason is ONE_STEP else "proofs/test_ranges.py"
+    return _law(name, law, red(f, m, sl(d, s, x)), right, relation, *_LEADING, *when,
+                reason=reason, exact=exact, proof=proof, bits=bits)  # fmt: skip
 
 
 _NOTHING = (eq(e, dtype(LHS)), empty(f, e, u), eq(h, shape(LHS)), eq(r, rank(LHS)), ones(r, k))
@@ -59,17 +53,10 @@ RANGES: tuple[Rule, ...] = (
            "fold(x[0 : d + 1]) = scan(fold, x, d), and that of x[d : D] = scan backwards",
            running(f, d, i, x), nearby(d, s, i, a, c), repeats(f, g), reason=ONE_STEP,
            exact="reassociates", bits=(exactly(f, g),)),
-    Rule(
-        name="incremental/suffix-sum",
-        law="sum(x[d : D]) = y where y[d] = x[d] + y[d + 1]",
-        reason=ONE_STEP,
-        left=total(m, sl(d, s, x)),
-        right=lin(d, 1, reshape(0, h, u), x),
-        when=(suffix(d, s), _LEADING[0], eq(r, rank(x)), unit(dtype(x), u), ones(r, h)),
-        exact="reassociates",
-        valid="inside the box",
-        proof=FOLDS,
-    ),
+    _law("suffix-sum", "sum(x[d : D]) = y where y[d] = x[d] + y[d + 1]",
+         total(m, sl(d, s, x)), lin(d, 1, reshape(0, h, u), x),
+         suffix(d, s), _LEADING[0], eq(r, rank(x)), unit(dtype(x), u), ones(r, h),
+         exact="reassociates"),
     _range("range-elsewhere",
            "fold(x[s]) = fold(x[q]) at a, where the range s is q at a, else the fold of nothing",
            case(c, at(d, a, red(f, m, sl(d, q, x))), bcast(h, reshape(0, k, u))),

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 HALVES = "A long window takes a few steps: it is two windows of half the length."
-PROOF = "proofs/test_online.py"
+_law = Family("incremental/", "proofs/test_online.py", HALVES, "reassociates", "inside the box")
 
 a, c, d, e, h, i, j, k, m, o, p, q, r, s = variables("a c d e h i j k m o p q r s")
 v, w, x, y, z, ns, np = variables("v w x y z ns np")
@@ -105,17 +106,12 @@ _SHIFT = (ones(r, o), eq(0.0, value(y)), _WIDTH)
 
 
 def _joined(each: _Sum) -> Rule:
-    return Rule(
-        name=f"incremental/sliding-{each.name}",
-        law="a softmax-weighted sum of a window = those of its halves, with factors for their "
-        "shifts",
-        reason=HALVES,
-        left=each.of(s),
-        right=each.halved,
-        when=(halved(d, s, p, a, c, i, j), *each.when, *_HISTORY, *_SHIFT),
-        exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
+    return _law(
+        f"sliding-{each.name}",
+        "a softmax-weighted sum of a window = those of its halves, with factors for their shifts",
+        each.of(s),
+        each.halved,
+        *(halved(d, s, p, a, c, i, j), *each.when, *_HISTORY, *_SHIFT),
     )
 
 

@@ -9,15 +9,15 @@ greatest score is -inf, for which 0 takes its place, and its sums are 0.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ostinato.rewrite.engine.rule import Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 ROWLESS = "Scores exist for one tile at a time: no row of all of them lies in memory."
 INWARDS = "A tile of what was computed is computed from tiles."
 PROOF = "proofs/test_tiles.py"
+_law = Family("incremental/", PROOF, INWARDS)
 
 a, b, c, d, e, f, h, i, j, k, l, m, n, o = variables("a b c d e f h i j k l m n o")  # noqa: E741
 p, q, r, s, t, u, v, w, x, y, z = variables("p q r s t u v w x y z")
@@ -53,20 +53,9 @@ def _joined(terms: Term, ones: Expression, is_column: bool = True) -> Term:
 _POWERS = _power(cut(1, p, x), finite(beside(_TILE), reshape(0, o, z)))
 
 
-def _rule(name: str, law: str, left: Term, right: Term, *when: Fact) -> Rule:
-    return Rule(
-        name=f"incremental/{name}-in-tiles",
-        law=law,
-        reason=ROWLESS,
-        left=left,
-        right=right,
-        when=(*_RANGE, *when),
-        exact="reassociates",
-        valid="inside the box",
-        proof=PROOF,
-    )
-
-
+_rule = Family(
+    "incremental/", PROOF, ROWLESS, "reassociates", "inside the box", when=_RANGE, end="-in-tiles"
+)
 _ALONE = _rule(
     "sum-of-powers",
     "sum_s exp(x[s] - m), m the greatest, = y at the last tile, where m[c] is the greatest of "
@@ -98,13 +87,11 @@ def _weighted(name: str, left: Term, terms: Term, *when: Fact) -> Rule:
 
 _WEIGHTS, _VECTORS = _power(x, beside(_MOST)), cut(2, p, v)
 _FOLDS = (
-    replace(
-        _rule(
-            "max",
-            "the greatest of a range = the greatest of the greatest of its tiles",
-            _MOST,
-            at(c, e, scan("max", c, _TILE)),
-        ),
+    _rule(
+        "max",
+        "the greatest of a range = the greatest of the greatest of its tiles",
+        _MOST,
+        at(c, e, scan("max", c, _TILE)),
         exact="exact",
     ),
     _ALONE,
@@ -116,16 +103,15 @@ _FOLDS = (
         eq(1 + r, rank(v)),
         eq(l, length(p)),
     ),
-    Rule(
-        name="incremental/quotient-leaves-product",
-        law="(a / y) @ b = (a @ b) / y for one y per row",
+    _law(
+        "quotient-leaves-product",
+        "(a / y) @ b = (a @ b) / y for one y per row",
+        mm(div(a, y), b),
+        div(mm(a, b), y),
+        *(section(n, p), axis(a, 1, size(n)), axis(y, 1, 1)),
         reason="What is the same along the range is applied once, after the sum.",
-        left=mm(div(a, y), b),
-        right=div(mm(a, b), y),
-        when=(section(n, p), axis(a, 1, size(n)), axis(y, 1, 1)),
         exact="distributes",
         valid="inside the box",
-        proof=PROOF,
     ),
 )
 
@@ -133,15 +119,7 @@ _FOLDS = (
 def _inwards(
     name: str, law: str, left: Expression, right: Term, *when: Fact, axis: Operand = k
 ) -> Rule:
-    return Rule(
-        name=f"incremental/tile-of-{name}",
-        law=law,
-        reason=INWARDS,
-        left=cut(axis, p, left),
-        right=right,
-        when=(section(n, p), *when),
-        proof=PROOF,
-    )
+    return _law(f"tile-of-{name}", law, cut(axis, p, left), right, section(n, p), *when)
 
 
 def _elementwise(op: Operator, law: str, names: tuple[Variable, ...]) -> Rule:
@@ -158,17 +136,9 @@ def _elementwise(op: Operator, law: str, names: tuple[Variable, ...]) -> Rule:
 
 def _asked(name: str, law: str, part: Expression, length: Operand, flag: int) -> Rule:
     """What a part of an operand is, where one is asked for."""
-    return Rule(
-        name=f"incremental/tile-of-{name}",
-        law=law,
-        reason=INWARDS,
-        left=x,
-        right=x,
-        when=(sought(x, k, p), section(n, p), axis(x, k, length)),
-        also=(pieces(x, k, p, n, flag, part),),
-        proof=PROOF,
-        phase="spread",
-    )
+    known = (sought(x, k, p), section(n, p), axis(x, k, length))
+    also = (pieces(x, k, p, n, flag, part),)
+    return _law(f"tile-of-{name}", law, x, x, *known, also=also, phase="spread")
 
 
 _LONG = (eq(l, length(p)), axis(x, 1, size(n)))

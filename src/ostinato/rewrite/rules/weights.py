@@ -17,12 +17,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ostinato.rewrite.engine.rule import Exactness, Rule
+from ostinato.rewrite.rules.family import Family
 from ostinato.rewrite.rules.phrases import *
 from ostinato.rewrite.terms import *
 
 ONE_STEP = "A sum whose weights step by a factor is one multiply-add per step."
 SEEN = "A weight is known by how it changes from point to point, however it is spelled."
-PROOF = "proofs/test_weights.py"
+_law = Family("incremental/", "proofs/test_weights.py", ONE_STEP, "distributes", "inside the box")
 
 a, b, c, d, e, f, g, h, i, k, m, n, o = variables("a b c d e f g h i k m n o")
 p, q, r, s, t, u, v, w, x, y, z = variables("p q r s t u v w x y z")
@@ -37,16 +38,9 @@ def _seen(
     exact: Exactness = "reassociates",
 ) -> Rule:
     """What a term is, from what it is made of."""
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason=SEEN,
-        left=x,
-        right=x,
-        when=(*(() if term is x else (eq(x, term),)), *when),
-        also=(concluded,),
-        exact=exact,
-        proof=PROOF,
+    known = when if term is x else (eq(x, term), *when)
+    return _law(
+        name, law, x, x, *known, also=(concluded,), reason=SEEN, exact=exact, valid="everywhere"
     )
 
 
@@ -172,20 +166,14 @@ def _views() -> Iterator[Rule]:
 
 
 def _sum(name: str, law: str, factor: Expression, added: Expression, *when: Fact) -> Rule:
-    return Rule(
-        name=f"incremental/{name}",
-        law=law,
-        reason=ONE_STEP,
-        left=total(m, y),
-        right=lin(d, f, factor, added),
-        when=(
-            *(_DECAY, _ENTERS, eq(k, rank(y)), eq(m, 1 << (k - 1))),
-            *(not_in(d, sdom(g)), not_in(d, sdom(u)), *when),
-        ),
-        exact="distributes",
-        valid="inside the box",
-        proof=PROOF,
+    known = (
+        _DECAY,
+        _ENTERS,
+        eq(k, rank(y)),
+        eq(m, 1 << (k - 1)),
+        *(not_in(d, sdom(x)) for x in (g, u)),
     )
+    return _law(name, law, total(m, y), lin(d, f, factor, added), *known, *when)
 
 
 def _sums() -> Iterator[Rule]:
@@ -231,31 +219,15 @@ def _summed() -> Iterator[Rule]:
     """Sums of sums, and of products of vectors."""
     law = "sum_n w[n] sum_{k <= n} y[k] = z where z[d] = u[d] sum_n w[n] + g[d] h[d] z[d + 1]"
     number = (_DECAY, _OTHER_DECAY, suffix(d, s), eq(1, rank(w)), eq(i, length(s)))
-    yield Rule(
-        name="incremental/decaying-sums",
-        law=law,
-        reason=ONE_STEP,
-        left=total(1, x),
-        right=lin(d, 1, mul(g, h), mul(u, total(1, w))),
-        when=(either("mul", x, w, along1("sum", 1, i, y)), *number),
-        exact="distributes",
-        valid="inside the box",
-        proof=PROOF,
-    )
+    sums = either("mul", x, w, along1("sum", 1, i, y))
+    step = lin(d, 1, mul(g, h), mul(u, total(1, w)))
+    yield _law("decaying-sums", law, total(1, x), step, sums, *number)
     law = "sum_s y[s]^T w[s], y steps by g and w by h, = S where S = u^T v + g h S one step before"
     vectors = (axes(y, k, m), axes(w, k, n), *(eq(1, rank(x)) for x in (g, h, u, v)))
     numbers = (axis(g, 1, 1), axis(h, 1, 1), not_in(d, sdom(u)), not_in(d, sdom(v)))
-    yield Rule(
-        name="incremental/decaying-products",
-        law=law,
-        reason=ONE_STEP,
-        left=mm(tr(y), w),
-        right=lin(d, f, row(1, mul(g, h)), mul(column(m, u), row(n, v))),
-        when=(_DECAY, _OTHER_DECAY, _ENTERS, eq(a, self(d)), *vectors, *numbers),
-        exact="distributes",
-        valid="inside the box",
-        proof=PROOF,
-    )
+    step = lin(d, f, row(1, mul(g, h)), mul(column(m, u), row(n, v)))
+    known = (_DECAY, _OTHER_DECAY, _ENTERS, eq(a, self(d)), *vectors, *numbers)
+    yield _law("decaying-products", law, mm(tr(y), w), step, *known)
 
 
 WEIGHTS: tuple[Rule, ...] = (

@@ -28,7 +28,7 @@ Index expressions, slices, conditions and permutations are ids of a table kept o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -65,7 +65,15 @@ SIGNATURE: dict[str, str] = {
 }
 
 Sort = Literal["term", "number", "text", "shape", "size", "real number"]
-ARITHMETIC = ("+", "-", "*", "&", "|", "<<", ">>")
+ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "+": int.__add__,
+    "-": int.__sub__,
+    "*": int.__mul__,
+    "&": int.__and__,
+    "|": int.__or__,
+    "<<": int.__lshift__,
+    ">>": int.__rshift__,
+}
 COMPARISONS: dict[str, str] = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", "set": "assign"}
 _LETTERS = {
     "S": "text", "N": "number", "D": "dimension", "A": "index", "H": "shape", "T": "term",

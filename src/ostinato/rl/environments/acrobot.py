@@ -17,12 +17,11 @@ from ostinato.language.functions.basic import (
     stack,
     unstack,
     where,
-    zeros,
 )
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
-from ostinato.rl.environments.environment import Discrete, real
+from ostinato.rl.environments.environment import Discrete, Game, real
 
 GRAVITY, STEP_S = 9.8, 0.2
 LENGTH, MASS, CENTRE, INERTIA = 1.0, 1.0, 0.5, 1.0  # of each link
@@ -30,7 +29,7 @@ MAX_SPEEDS = 4 * math.pi, 9 * math.pi
 MAX_STEPS = 500
 
 
-class Acrobot:
+class Acrobot(Game):
     """Two links, of which the joint between them is driven until the end swings up.
 
     The state is ``motion`` (the angle of the first link, that of the second one to it, and their
@@ -55,10 +54,6 @@ class Acrobot:
 
     def __init__(self, dtype: DtypeName = "float32") -> None:
         self.dtype = real(dtype, "Acrobot")
-
-    @property
-    def state(self) -> Record:
-        return Record(motion=zeros((4,), self.dtype), steps=zeros((), "int32"))
 
     def reset(self, over: Over) -> Record:
         """Return angles and speeds drawn from [-0.1, 0.1), at every point of ``over``."""

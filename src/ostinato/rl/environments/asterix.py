@@ -9,12 +9,12 @@ from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.rl.environments.boards import LANES, SIZE, dot, in_lanes, layers, moved
-from ostinato.rl.environments.environment import Discrete, at_each, points
+from ostinato.rl.environments.environment import Discrete, Game, at_each, points
 
 SPAWN, MOVE, RAMP = 10, 5, 100  # steps
 
 
-class Asterix:
+class Asterix(Game):
     """A player collects gold and avoids enemies: stay 0, left 1, up 2, right 3, down 4.
 
     Enemies and gold cross eight lanes, at most one in each. Gold is rewarded with 1; an episode
@@ -35,15 +35,6 @@ class Asterix:
 
     def __init__(self, ramping: bool = True) -> None:
         self.ramping = ramping
-
-    @property
-    def state(self) -> Record:
-        number, truths = zeros((), "int32"), zeros((LANES,), "bool")
-        return Record(
-            row=number, column=number, there=truths, columns=zeros((LANES,), "int32"),
-            right=truths, gold=truths, spawn=number, pace=number, next=number, move=number,
-            ramp=number, level=number,
-        )  # fmt: skip
 
     def reset(self, over: Over) -> Record:
         """Return a player in the middle of empty lanes, the same at every point."""

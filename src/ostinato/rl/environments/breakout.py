@@ -8,13 +8,13 @@ from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.rl.environments.boards import SIZE, dot, layers, moved
-from ostinato.rl.environments.environment import Discrete
+from ostinato.rl.environments.environment import Discrete, Game
 
 ROWS = 3  # of bricks, below the first row
 FLOOR = SIZE - 1
 
 
-class Breakout:
+class Breakout(Game):
     """A paddle plays a ball against bricks: stay 0, left 1, right 2.
 
     A brick that is hit is gone, and rewarded with 1; there are new ones when all are gone and the
@@ -36,14 +36,6 @@ class Breakout:
 
     actions = Discrete(3)
     observation_shape = (SIZE, SIZE, 4)
-
-    @property
-    def state(self) -> Record:
-        number, truth = zeros((), "int32"), zeros((), "bool")
-        return Record(
-            paddle=number, row=number, column=number, last_row=number, last_column=number,
-            right=truth, down=truth, bricks=zeros((ROWS, SIZE), "bool"), strike=truth,
-        )  # fmt: skip
 
     def reset(self, over: Over) -> Record:
         """Return a ball that comes down from the left or the right below all bricks."""

@@ -6,11 +6,11 @@ import math
 
 from ostinato.language import random
 from ostinato.language.array.dtypes import DtypeName
-from ostinato.language.functions.basic import cos, sin, square, stack, unstack, where, zeros
+from ostinato.language.functions.basic import cos, sin, square, stack, unstack, where
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
-from ostinato.rl.environments.environment import Discrete, real
+from ostinato.rl.environments.environment import Discrete, Game, real
 
 GRAVITY = 9.8
 POLE_MASS = 0.1
@@ -24,7 +24,7 @@ MAX_POSITION = 2.4
 MAX_STEPS = 500
 
 
-class CartPole:
+class CartPole(Game):
     """A cart that balances a pole; action 1 pushes it right, any other one left.
 
     The state is ``motion`` (position, velocity, angle, angular velocity) and ``steps``, the number
@@ -52,10 +52,6 @@ class CartPole:
 
     def __init__(self, dtype: DtypeName = "float32") -> None:
         self.dtype = real(dtype, "CartPole")
-
-    @property
-    def state(self) -> Record:
-        return Record(motion=zeros((4,), self.dtype), steps=zeros((), "int32"))
 
     def reset(self, over: Over) -> Record:
         """Return states with every value drawn from [-0.05, 0.05), at every point of ``over``."""

@@ -20,11 +20,10 @@ from ostinato.rl.environments.grid_worlds import CliffWalking, FrozenLake, Taxi
 from ostinato.rl.environments.in_a_row import ConnectFour, TicTacToe
 from ostinato.rl.environments.lander import Lander
 from ostinato.rl.environments.mountain_car import MountainCar, MountainCarContinuous
-from ostinato.rl.environments.partially_observed import PartiallyObserved
 from ostinato.rl.environments.pendulum import Pendulum
 from ostinato.rl.environments.small import MemoryChain
 from ostinato.rl.environments.space_invaders import SpaceInvaders
-from ostinato.rl.environments.sticky import Sticky
+from ostinato.rl.environments.wrapper import PartiallyObserved, Sticky
 from ostinato.rl.gymnasium.played_outside import Gymnasium
 from ostinato.rl.gymnasium.vector_games import Mode
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ostinato.language import random
-from ostinato.language.functions.basic import clip, one_hot, where, zeros
+from ostinato.language.functions.basic import clip, one_hot, where
 from ostinato.language.kinds import Count
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
-from ostinato.rl.environments.environment import Discrete
+from ostinato.rl.environments.environment import Discrete, Game
 
 
-class Catch:
+class Catch(Game):
     """A board on which a ball falls straight down towards a paddle in the last row.
 
     The paddle moves left (0), not (1) or right (2).
@@ -34,11 +34,6 @@ class Catch:
     def __init__(self, rows: Count = 10, columns: Count = 5) -> None:
         self.rows, self.columns = rows, columns
         self.observation_shape = (rows, columns)
-
-    @property
-    def state(self) -> Record:
-        number = zeros((), "int32")
-        return Record(ball=number, paddle=number, steps=number)
 
     def reset(self, over: Over) -> Record:
         """Return a ball in any column of the first row above a paddle in the middle."""

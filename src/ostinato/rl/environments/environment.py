@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 from ostinato.language.array.dtypes import DtypeName, check_dtype
 from ostinato.language.dims import Dimension
-from ostinato.language.functions.basic import index
+from ostinato.language.functions.basic import index, zeros
 from ostinato.language.kinds import Count, Finite
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over, as_dims
@@ -100,6 +101,19 @@ class Env(Protocol[A_co]):
     def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
         """Return the next state, the reward, and whether the episode terminated or was cut."""
         ...
+
+
+class Game(ABC):
+    """An environment of ours: its states are as its first ones are."""
+
+    @abstractmethod
+    def reset(self, over: Over) -> Record:
+        """Return first states, drawn independently at every point of ``over``."""
+
+    @property
+    def state(self) -> Record:
+        """A state of zeros."""
+        return self.reset(()).map(lambda first: zeros(first.shape, first.dtype))
 
 
 def acts_by(env: Env[Actions], kind: type[Discrete | Box], algorithm: str) -> None:

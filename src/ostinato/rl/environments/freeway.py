@@ -10,13 +10,13 @@ from ostinato.language.recurrent import Over, as_dims
 from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.provenance.place import place
 from ostinato.rl.environments.boards import LANES, SIZE, dot, in_lanes, layers, moved
-from ostinato.rl.environments.environment import Discrete, points
+from ostinato.rl.environments.environment import Discrete, Game, points
 
 REST, LIMIT = 3, 2500  # steps
 COLUMN, BOTTOM = 4, SIZE - 1
 
 
-class Freeway:
+class Freeway(Game):
     """A chicken crosses eight lanes: stay 0, up 1, down 2, at most every third step.
 
     On the other side it is rewarded with 1 and begins again, with cars of other speeds; a car that
@@ -32,13 +32,6 @@ class Freeway:
 
     actions = Discrete(3)
     observation_shape = (SIZE, SIZE, 7)
-
-    @property
-    def state(self) -> Record:
-        number, cars = zeros((), "int32"), zeros((LANES,), "int32")
-        return Record(
-            chicken=number, columns=cars, pace=cars, timers=cars, rest=number, left=number
-        )
 
     def reset(self, over: Over) -> Record:
         """Return cars of random speeds at the left end of their lanes."""

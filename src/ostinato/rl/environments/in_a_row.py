@@ -12,10 +12,10 @@ from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import Discrete, at_each
+from ostinato.rl.environments.environment import Discrete, Game, at_each
 
 
-class InARow:
+class InARow(Game):
     """Two players in turn put a stone on a board; who first has ``length`` in a row wins.
 
     Rows go across, down and diagonally. If stones ``fall``, an action is a column, and the stone
@@ -45,11 +45,6 @@ class InARow:
         self.observation_shape = (rows, columns, 2)
         self.actions = Discrete(columns if fall else rows * columns)
         self._lines = lines(rows, columns, length)
-
-    @property
-    def state(self) -> Record:
-        board = zeros(self.rows * self.columns)
-        return Record(mine=board, theirs=board)
 
     def reset(self, over: Over) -> Record:
         """Return empty boards."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ostinato.language import random
-from ostinato.language.functions.basic import clip, cos, sin, sqrt, stack, where, zeros
+from ostinato.language.functions.basic import clip, cos, sin, sqrt, stack, where
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
-from ostinato.rl.environments.environment import Discrete, at_each
+from ostinato.rl.environments.environment import Discrete, Game, at_each
 
 STEP_S, GRAVITY = 0.02, 10.0
 HEIGHT, MAX_STEPS = 9.4, 1000  # where it begins, above the pad
@@ -21,7 +21,7 @@ HALF_WIDTH, HALF_HEIGHT = 10.0, 6.667  # of what Gymnasium shows
 STILL, STILL_STEPS = 0.05, 25
 
 
-class Lander:
+class Lander(Game):
     """A lander to be brought down onto a pad: nothing 0, left engine 1, main engine 2, right 3.
 
     The state is ``motion``, which is position, speed, angle and spin, ``legs``, which touch the
@@ -44,13 +44,6 @@ class Lander:
 
     actions = Discrete(4)
     observation_shape = (8,)
-
-    @property
-    def state(self) -> Record:
-        number = zeros((), "int32")
-        return Record(
-            motion=zeros(6), legs=zeros(2, "bool"), worth=zeros(()), still=number, steps=number
-        )
 
     def reset(self, over: Over) -> Record:
         """Return a lander high above the pad that was pushed anywhere."""

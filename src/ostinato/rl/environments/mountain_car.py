@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ostinato.language import random
 from ostinato.language.array.dtypes import DtypeName
-from ostinato.language.functions.basic import clip, cos, stack, where, zeros
+from ostinato.language.functions.basic import clip, cos, stack, where
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
-from ostinato.rl.environments.environment import Box, Discrete, real
+from ostinato.rl.environments.environment import Box, Discrete, Game, real
 
 LEFT, RIGHT = -1.2, 0.6
 MAX_SPEED = 0.07
@@ -17,18 +17,13 @@ FORCE, GOAL, MAX_STEPS = 0.001, 0.5, 200
 POWER, CONTINUOUS_GOAL, MAX_CONTINUOUS_STEPS = 0.0015, 0.45, 999
 
 
-class _Car:
+class _Car(Game):
     """A car in a valley that reaches the hill on the right only after gaining speed on the left."""
 
     observation_shape = (2,)
 
     def __init__(self, dtype: DtypeName = "float32") -> None:
         self.dtype = real(dtype, type(self).__name__)
-
-    @property
-    def state(self) -> Record:
-        number = zeros((), self.dtype)
-        return Record(position=number, speed=number, steps=zeros((), "int32"))
 
     def reset(self, over: Over) -> Record:
         """Return a position in [-0.6, -0.4) at rest, at every point of ``over``."""

@@ -6,17 +6,17 @@ import math
 
 from ostinato.language import random
 from ostinato.language.array.dtypes import DtypeName
-from ostinato.language.functions.basic import clip, cos, floor, sin, stack, zeros
+from ostinato.language.functions.basic import clip, cos, floor, sin, stack
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
-from ostinato.rl.environments.environment import Box, real
+from ostinato.rl.environments.environment import Box, Game, real
 
 GRAVITY, MASS, LENGTH, STEP_S = 10.0, 1.0, 1.0, 0.05
 MAX_SPEED, MAX_TORQUE, MAX_STEPS = 8.0, 2.0, 200
 
 
-class Pendulum:
+class Pendulum(Game):
     """A pole that is to be swung up and held by a motor too weak to do so at once.
 
     The state is ``angle`` (0 is upright), ``speed`` and ``steps``. The action is a torque of at
@@ -39,11 +39,6 @@ class Pendulum:
 
     def __init__(self, dtype: DtypeName = "float32") -> None:
         self.dtype = real(dtype, "Pendulum")
-
-    @property
-    def state(self) -> Record:
-        number = zeros((), self.dtype)
-        return Record(angle=number, speed=number, steps=zeros((), "int32"))
 
     def reset(self, over: Over) -> Record:
         """Return any angle, and a speed of at most 1, at every point of ``over``."""

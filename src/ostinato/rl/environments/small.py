@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostinato.language import random
-from ostinato.language.functions.basic import stack, take, where, zeros
+from ostinato.language.functions.basic import stack, take, where
 from ostinato.language.kinds import Count, Finite, NonNegative
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
-from ostinato.rl.environments.environment import Discrete, at_each, points
+from ostinato.rl.environments.environment import Discrete, Game, at_each, points
 
 
-class Bandit:
+class Bandit(Game):
     """A machine with several arms: each pays a Gaussian number with a mean of its own.
 
     An episode is one step, which terminates. The state is ``steps``; there is nothing to see.
@@ -35,10 +35,6 @@ class Bandit:
         self.means, self.std = tuple(means), std
         self.actions = Discrete(len(self.means))
 
-    @property
-    def state(self) -> Record:
-        return Record(steps=zeros((), "int32"))
-
     def reset(self, over: Over) -> Record:
         """Return the state before the step."""
         return Record(steps=at_each(0, over))
@@ -54,7 +50,7 @@ class Bandit:
         return Record(steps=state.steps + 1), reward, as_tensor(True), as_tensor(False)
 
 
-class MemoryChain:
+class MemoryChain(Game):
     """A sign at the beginning of a way of ``length`` steps, to be remembered until its end.
 
     The agent sees the sign, 1 or -1, in the first step and 0 afterwards, and how much of the way
@@ -70,10 +66,6 @@ class MemoryChain:
 
     def __init__(self, length: Count = 10) -> None:
         self.length = length
-
-    @property
-    def state(self) -> Record:
-        return Record(sign=zeros((), "int32"), steps=zeros((), "int32"))
 
     def reset(self, over: Over) -> Record:
         """Return a sign, drawn at every point of ``over``."""

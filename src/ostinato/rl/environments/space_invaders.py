@@ -9,13 +9,13 @@ from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.rl.environments.boards import SIZE, dot, is_at, layers, moved
-from ostinato.rl.environments.environment import Discrete, at_each
+from ostinato.rl.environments.environment import Discrete, Game, at_each
 
 COOL_DOWN, ALIEN_SHOT, SLOWEST, FASTEST = 5, 10, 12, 6  # steps
 GROUND = SIZE - 1
 
 
-class SpaceInvaders:
+class SpaceInvaders(Game):
     """A cannon against aliens that come down: stay 0, left 1, right 2, fire 3.
 
     An alien that is hit is gone, and rewarded with 1; the fewer there are the faster they move,
@@ -36,14 +36,6 @@ class SpaceInvaders:
 
     def __init__(self, ramping: bool = True) -> None:
         self.ramping = ramping
-
-    @property
-    def state(self) -> Record:
-        number, board = zeros((), "int32"), zeros((SIZE, SIZE), "bool")
-        return Record(
-            cannon=number, aliens=board, bullets=board, bombs=board, right=zeros((), "bool"),
-            pace=number, loaded=number, move=number, shot=number,
-        )  # fmt: skip
 
     def reset(self, over: Over) -> Record:
         """Return 24 aliens above the cannon, the same at every point."""

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.language import random
-from ostinato.language.functions.basic import one_hot, take, zeros
+from ostinato.language.functions.basic import one_hot, take
 from ostinato.language.kinds import Count
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor, as_tensor, constant
 from ostinato.pdg.errors import ArgumentError, ShapeError
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import Discrete
+from ostinato.rl.environments.environment import Discrete, Game
 
 Array = npt.NDArray[np.generic]
 
@@ -33,7 +33,7 @@ class Transitions:
     probability: npt.NDArray[np.float64]
 
 
-class Tabular:
+class Tabular(Game):
     """An environment of numbered places.
 
     The state is ``place``, a number, and ``steps``. What is observed is the place as a row of
@@ -64,10 +64,6 @@ class Tabular:
         self._outcomes = outcomes
         self._max_steps = max_steps
         self._start = _bounds(start[None])[0]
-
-    @property
-    def state(self) -> Record:
-        return Record(place=zeros((), "int32"), steps=zeros((), "int32"))
 
     def reset(self, over: Over) -> Record:
         """Return a place where episodes begin, at every point of ``over``."""

@@ -1,17 +1,34 @@
-"""Environments made of another one: less time, several frames, other axes."""
+"""Environments made of another one: less time, several frames, other axes, repeated actions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic
 
-from ostinato.language.functions.basic import concatenate, expand_dims, stack, transpose, zeros
-from ostinato.language.kinds import Count
+from ostinato.language import random
+from ostinato.language.functions.basic import (
+    concatenate,
+    expand_dims,
+    stack,
+    transpose,
+    where,
+    zeros,
+)
+from ostinato.language.kinds import Count, Natural, Probability
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over
 from ostinato.language.tensor import Tensor
 from ostinato.pdg.errors import ArgumentError
 from ostinato.provenance.place import place
-from ostinato.rl.environments.environment import A_co, Env, at_each, restarted, takes_turns
+from ostinato.rl.environments.environment import (
+    A_co,
+    Discrete,
+    Env,
+    at_each,
+    points,
+    restarted,
+    takes_turns,
+)
 
 
 class Wrapper(Generic[A_co]):
@@ -144,3 +161,75 @@ class ChannelsFirst(Wrapper[A_co]):
     def observe(self, state: Record) -> Tensor:
         """Return the layers, each a board."""
         return transpose(self.env.observe(state), (2, 0, 1))
+
+
+class Sticky(Wrapper[Discrete]):
+    """An environment with sticky actions: with a probability an agent does the same as before.
+
+    The state is that of the environment and the ``last`` action, 0 when an episode begins.
+
+    Source: Machado et al. 2018, Revisiting the arcade learning environment.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> b = ot.dims("b")
+    >>> env = rl.Sticky(rl.Breakout(), 0.1)
+    >>> following, *_ = env.step(env.reset(over=b), ot.constant(2))
+    >>> moved = ot.Program(share=(following.paddle == 5)[:].mean())
+    >>> round(float(moved.compile()(B=10000)["share"]), 2)
+    0.9
+    """
+
+    def __init__(self, env: Env[Discrete], probability: Tensor | Probability = 0.1) -> None:
+        super().__init__(env)
+        self.probability = probability
+
+    @property
+    def state(self) -> Record:
+        return Record(**self.env.state.fields, last=zeros((), "int32"))
+
+    def begun(self, first: Record, over: Over) -> Record:
+        """Return first states, before which the action was 0."""
+        return Record(**first.fields, last=at_each(0, over))
+
+    def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
+        """Return what the environment does at the action, or at the last one."""
+        repeats = random.bernoulli(self.probability, over=points(state, action))
+        done = where(repeats, state.last, action)
+        following, *results = self.env.step(state, done)
+        reward, terminated, truncated = results
+        return Record(**following.fields, last=done), reward, terminated, truncated
+
+
+class PartiallyObserved(Wrapper[A_co]):
+    """An environment whose agent sees some of the numbers of an observation.
+
+    ``rl.PartiallyObserved(rl.CartPole(), [0, 2])`` shows no speeds: it takes an agent that
+    remembers what it saw.
+
+    Errors: ArgumentError for a number that an observation does not have, and for an environment
+    that shows a board.
+
+    >>> import ostinato as ot
+    >>> from ostinato import rl
+    >>> env = rl.PartiallyObserved(rl.CartPole(), [0, 2])
+    >>> env.observe(env.reset(over=ot.dims("b")))
+    <float32[2] over (b)>
+    """
+
+    def __init__(self, env: Env[A_co], seen: Sequence[Natural]) -> None:
+        shape = env.observation_shape
+        if len(shape) != 1:
+            fact = f"an environment that shows a board of {' x '.join(map(str, shape))}"
+            raise ArgumentError(fact, "Give one that shows a list of numbers.", place())
+        if not seen or max(seen) >= shape[0]:
+            fact = f"the numbers {list(seen)} of an observation of {shape[0]}"
+            raise ArgumentError(fact, f"Number them from 0 to {shape[0] - 1}.", place())
+        super().__init__(env)
+        self.seen = tuple(seen)
+        self.observation_shape = (len(self.seen),)
+
+    def observe(self, state: Record) -> Tensor:
+        """Return the numbers that are seen."""
+        whole = self.env.observe(state)
+        return stack([whole[..., number] for number in self.seen], -1)

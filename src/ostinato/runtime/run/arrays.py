@@ -9,24 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg.index import (
-    Atom,
-    Dim,
-    Expr,
-    Extent,
-    Extremum,
-    FloorDiv,
-    Mod,
-    dims_of,
-    evaluate,
-    symbols,
-)
+from ostinato.pdg.index import Dim, Expr, Extent, Numbers, evaluate, symbols
 from ostinato.runtime.machine_code.ports import Field, InMemory
 
 Array = npt.NDArray[Any]
@@ -194,57 +184,30 @@ def _parts(rows: int, tiles: Sequence[int]) -> list[_Part]:
     return out
 
 
-Numbers = npt.NDArray[np.object_]  # Python's integers, which do not overflow
-
-
 def longest(
     shape: Sequence[Expr], bounds: Sequence[int], extents: Mapping[str, int]
 ) -> tuple[int, ...]:
     """The longest of each size over the points of a run; ``bounds`` are never below the sizes."""
     return tuple(
-        _greatest(size, bound, extents) if dims_of(size) else bound
+        _greatest(size, bound, extents) if size.dims else bound
         for size, bound in zip(shape, bounds, strict=True)
     )
 
 
 def _greatest(size: Expr, bound: int, extents: Mapping[str, int]) -> int:
-    dims = sorted(dims_of(size), key=str)
+    dims = sorted(size.dims, key=str)
     known: dict[Dim | Extent, int] = {Extent(name): n for name, n in extents.items()}
     counts = [evaluate(d.extent, known) for d in dims]
     for corner in product(*({0, n - 1} for n in counts)):
         if evaluate(size, known | dict(zip(dims, corner, strict=True))) == bound:
             return bound
-    point: dict[Dim | Extent, Numbers] = {s: np.array(n, object) for s, n in known.items()}
+    point: dict[Dim | Extent, Any] = {**known}  # Python's integers, which do not overflow
     for k, (dim, count) in enumerate(zip(dims, counts, strict=True)):
         steps = np.array(range(count), object)
         point[dim] = steps.reshape(-1, *(1,) * (len(dims) - 1 - k))
-    return int(np.max(_values(size, point)))
+    return int(np.max(Numbers[Any](int, point.__getitem__, _extremum).value(size)))
 
 
-def _values(of: Expr, point: Mapping[Dim | Extent, Numbers]) -> Numbers:
-    """The values of an expression at many points, as `evaluate` gives them one by one."""
-    total = np.array(of.const, object)
-    for atom, k in of.terms:
-        total = np.asarray(total + k * _atom(atom, point), object)
-    return total
-
-
-def _atom(atom: Atom, point: Mapping[Dim | Extent, Numbers]) -> Numbers:
-    match atom:
-        case Dim() | Extent():
-            return point[atom]
-        case FloorDiv(of, by):
-            return np.asarray(_values(of, point) // by, object)
-        case Mod(of, by):
-            return np.asarray(_values(of, point) % by, object)
-        case Extremum(kind, of):
-            chosen = np.minimum if kind == "min" else np.maximum
-            out = _values(of[0], point)
-            for x in of[1:]:
-                out = np.asarray(chosen(out, _values(x, point)), object)
-            return out
-        case _:
-            out = np.array(1, object)
-            for x in atom.of:
-                out = np.asarray(out * _values(x, point), object)
-            return out
+def _extremum(kind: str, values: Sequence[Any]) -> Any:
+    chosen = np.minimum if kind == "min" else np.maximum
+    return reduce(chosen, (np.asarray(x, object) for x in values))

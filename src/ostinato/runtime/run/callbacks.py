@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.pdg.host_functions import HostFunction
-from ostinato.pdg.index import Dim, Extent, dims_of, evaluate
+from ostinato.pdg.index import Dim, Extent, evaluate
 from ostinato.runtime.machine_code.ports import PythonCall, View
 from ostinato.runtime.run.arrays import Array
 from ostinato.runtime.run.tensor_bounds import Bounds
@@ -135,7 +135,7 @@ class _Prepared(NamedTuple):
 
 
 def _part(view: View, extents: Env) -> _Part:
-    varies = any(dims_of(e) for e in (*view.shape, *view.strides))
+    varies = any(e.dims for e in (*view.shape, *view.strides))
     return _Part(view, np.dtype(view.dtype), None if varies else _sizes(view, extents))
 
 
