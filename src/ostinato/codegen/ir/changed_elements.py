@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 from ostinato.codegen.ir.system import (
@@ -76,7 +77,7 @@ def changed(value: Value, old: Load, inner: Mapping[Load, Value]) -> Limits | No
             return frozenset()
     found = [(limits, changed(side, old, inner)) for limits, side in sides]
     live = [limits | more for limits, more in found if more is not None]
-    return frozenset.intersection(*live) if live else None
+    return reduce(frozenset[Test].intersection, live) if live else None
 
 
 def updated_at(s: Statement, axes: Sequence[Axis]) -> tuple[frozenset[Value], ...]:
