@@ -121,6 +121,17 @@ def test_runs_have_primes_beyond_tiles_and_special_inputs_within_their_budget() 
     assert (np.abs(values[values != 0.0]) < np.finfo("float32").tiny).any()
 
 
+def test_computed_steps_are_in_their_windows() -> None:
+    """Inputs are drawn without a look at the windows, to which compiled code clamps steps."""
+    t = ot.dims("t")
+    step = ot.input("step", dtype="int32", over=t)
+    source = ot.Program(y=ot.input("x", over=t).at(t=step)).pdg
+    found = tuple(trials(source))
+    assert any((trial.bound.inputs["step"] >= trial.bound.extents["T"]).any() for trial in found)
+    assert any((trial.bound.inputs["step"] < 0).any() for trial in found)
+    assert "equal at" in check_runs(found, source, "exact")
+
+
 def test_a_large_program_has_smaller_runs() -> None:
     b, t = ot.dims("b t")
     y = x = ot.input("x", over=(b, t))

@@ -182,13 +182,15 @@ def _put_special(values: Array, rng: np.random.Generator) -> None:
 
 
 def interpreted(pdg: Pdg, bound: Bound, exact: bool = True, noise: Noise = as_it_is) -> Values:
-    """Every output of a program, by the interpreter."""
+    """Every output of a program, by the interpreter, with computed steps clamped to windows."""
     inputs = dict(bound.inputs)
     for node in pdg.nodes():
         if isinstance(node.op, Input) and node.dtype == BITS:
             inputs[node.op.name] = _bits(inputs[node.op.name])
     hosts = stand_ins(pdg)
-    run = Interpreter(pdg, bound.extents, inputs, bound.seed, exact, hosts=hosts, noise=noise)
+    run = Interpreter(
+        pdg, bound.extents, inputs, bound.seed, exact, hosts=hosts, noise=noise, clamps=True
+    )
     return {name: run.everywhere(node) for name, node in pdg.outputs}
 
 
