@@ -203,6 +203,27 @@ def test_machine_code_may_give_what_the_declared_types_give(name: str) -> None:
         check_results("it", source, found, lambda b: {"y": np.full_like(run(b)["y"], 7)}, Promise())
 
 
+def test_rounding_decides_when_a_converged_search_divides_nothing_by_nothing() -> None:
+    """The steps of a secant method end in 0 / 0, a step sooner or later with other roundings."""
+    t = ot.dims("t")
+    of = ot.exp(0.1 * ot.input("x", dtype="float64"))
+    y = ot.recurrent("y", dtype="float64", over=t)
+    y[0], y[1] = 1.0, 2.0
+    last = y[t + 1]
+    slope = (last * last - y * y) / (last - y)
+    y[t + 2] = last - (last * last - of) / slope
+    source = ot.Program(y=y).pdg
+    found = [trial for trial in trials(source) if not trial.is_special]
+
+    def sooner(bound: Bound) -> dict[str, Array]:
+        value = interpreted(source, bound)["y"].copy()
+        value[max(int(np.isfinite(value).sum()) - 1, 2) :] = np.nan
+        return {"y": value}
+
+    assert any(np.isnan(trial.expected["y"]).any() for trial in found)
+    check_results("it", source, [t for t in found if t.bound.extents["T"] > 9], sooner, Promise())
+
+
 def test_which_of_two_is_greater_is_left_open_where_rounding_decides_it() -> None:
     """A tie in float64 is none where sums round, and what a program makes of one may be any."""
 

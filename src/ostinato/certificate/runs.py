@@ -367,13 +367,17 @@ def _compare(about: str, found: Array, expected: Array, within: Tolerance) -> No
 
 
 def _leads_to(found: Array, expected: Array, moved: Array) -> Array:
-    """Where roundings move a result as far as what is found, or to another integer."""
+    """Where roundings move a result as far as what is found, or to another integer.
+
+    If at one point they decide whether a number is finite, they may do so at others, in other runs.
+    """
     if not _is_float(expected):
         return np.asarray(moved != expected)
     left, right, third = (x.astype("float64") for x in (found, expected, moved))
     with np.errstate(all="ignore"):
         far = np.isfinite(right) != np.isfinite(third)
-        return np.asarray(far | (np.abs(left - right) <= 16 * np.abs(third - right)))
+        unlike = far.any() & (np.isfinite(left) != np.isfinite(right))
+        return np.asarray(far | unlike | (np.abs(left - right) <= 16 * np.abs(third - right)))
 
 
 def _same(found: Array, other: Array) -> Array:
