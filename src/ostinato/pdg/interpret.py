@@ -22,8 +22,8 @@ from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Extent, Slice, dims_of, evaluate, symbols
 from ostinato.pdg.meaning import (
     Env,
-    check_part,
     check_elements,
+    check_part,
     check_window,
     constant,
     draw,
