@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -12,13 +14,20 @@ MAIN = "from ostinato.cli import main; main()"
 COMMANDS = (["--version"], ["--help"], ["rules", "list"], ["rules", "list", "--json", "-"])
 
 
-def ostinato(arguments: list[str], **streams: object) -> tuple[int, str]:
-    """The exit status of a command, and what it says about its output."""
+def ostinato(
+    arguments: list[str], stdout: TextIO | None = None, begin: Callable[[], None] | None = None
+) -> tuple[int, str]:
+    """The exit status of a command, and what it says on standard error."""
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "", "NO_COLOR": "1", "COLUMNS": "100"}
     command = [sys.executable, "-c", MAIN, *arguments]
     finished = subprocess.run(
-        command, env=environment, stderr=subprocess.PIPE, text=True, **streams
-    )  # type: ignore[call-overload]  # streams of a process
+        command,
+        env=environment,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=begin,
+    )
     return finished.returncode, finished.stderr
 
 
@@ -42,7 +51,7 @@ def test_nothing_is_said_where_the_reader_has_gone(arguments: list[str]) -> None
 
 
 def test_a_closed_output_is_one_line() -> None:
-    status, said = ostinato(["rules", "list"], preexec_fn=lambda: os.close(1))
+    status, said = ostinato(["rules", "list"], begin=lambda: os.close(1))
     assert status == 1
     assert said == "standard output is closed: send it to a file, or to /dev/null\n"
 

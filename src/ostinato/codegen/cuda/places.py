@@ -56,8 +56,9 @@ def _whole(of: Expression, known: Mapping[str, Expression]) -> Place:
 
 def _written_out(of: Expression, known: Mapping[str, Expression]) -> Expression:
     def value(x: Expression) -> Expression:
-        is_known = isinstance(x, Name) and x.id in known
-        return _written_out(known[x.id], known) if is_known else x
+        if isinstance(x, Name) and x.id in known:
+            return _written_out(known[x.id], known)
+        return x
 
     return exchanged(of, value)
 
