@@ -14,7 +14,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "export": ("pdg",),
     "machine": ("pdg", "runtime"),
     "provenance": ("pdg",),
-    "report": ("pdg",),
+    "report": ("pdg", "provenance"),
     "runtime": ("pdg", "report"),
     "language": ("pdg", "provenance"),
     "optim": ("pdg", "provenance", "language"),

@@ -128,3 +128,15 @@ def test_second_derivatives_hold_where_branches_meet() -> None:
 def test_the_distance_from_the_origin_has_a_finite_gradient() -> None:
     x, y = ot.constant([3.0, 0.0, 1e30]), ot.constant([4.0, 0.0, 0.0])
     same(ot.grad(ot.hypot(x, y).sum(), x), [0.6, 0.0, 1.0])
+
+
+def test_gradients_of_paths_that_are_all_impossible() -> None:
+    """As JAX and PyTorch have them for logsumexp; there logaddexp is NaN too."""
+    x = ot.input("x", (2,))
+    both = ot.logsumexp(x), ot.logaddexp(x[..., 0], x[..., 1])
+    program = ot.Program(one=ot.grad(both[0], x), other=ot.grad(both[1], x))
+    nowhere, one_way = [-math.inf, -math.inf], [-math.inf, 0.5]
+    for run in (program.interpret, program.compile()):
+        assert np.isnan(run(x=nowhere)["one"]).all()
+        assert run(x=nowhere)["other"].tolist() == [1.0, 0.0]
+        assert run(x=one_way)["one"].tolist() == run(x=one_way)["other"].tolist() == [0.0, 1.0]

@@ -121,6 +121,17 @@ def test_runs_have_primes_beyond_tiles_and_special_inputs_within_their_budget() 
     assert (np.abs(values[values != 0.0]) < np.finfo("float32").tiny).any()
 
 
+def test_computed_steps_are_in_their_windows() -> None:
+    """Inputs are drawn without a look at the windows, to which compiled code clamps steps."""
+    t = ot.dims("t")
+    step = ot.input("step", dtype="int32", over=t)
+    source = ot.Program(y=ot.input("x", over=t).at(t=step)).pdg
+    found = tuple(trials(source))
+    assert any((trial.bound.inputs["step"] >= trial.bound.extents["T"]).any() for trial in found)
+    assert any((trial.bound.inputs["step"] < 0).any() for trial in found)
+    assert "equal at" in check_runs(found, source, "exact")
+
+
 def test_a_large_program_has_smaller_runs() -> None:
     b, t = ot.dims("b t")
     y = x = ot.input("x", over=(b, t))
@@ -190,6 +201,27 @@ def test_machine_code_may_give_what_the_declared_types_give(name: str) -> None:
     check_results("it", source, found, run, Promise())
     with pytest.raises(Different, match="the output `y` of it"):
         check_results("it", source, found, lambda b: {"y": np.full_like(run(b)["y"], 7)}, Promise())
+
+
+def test_rounding_decides_when_a_converged_search_divides_nothing_by_nothing() -> None:
+    """The steps of a secant method end in 0 / 0, a step sooner or later with other roundings."""
+    t = ot.dims("t")
+    of = ot.exp(0.1 * ot.input("x", dtype="float64"))
+    y = ot.recurrent("y", dtype="float64", over=t)
+    y[0], y[1] = 1.0, 2.0
+    last = y[t + 1]
+    slope = (last * last - y * y) / (last - y)
+    y[t + 2] = last - (last * last - of) / slope
+    source = ot.Program(y=y).pdg
+    found = [trial for trial in trials(source) if not trial.is_special]
+
+    def sooner(bound: Bound) -> dict[str, Array]:
+        value = interpreted(source, bound)["y"].copy()
+        value[max(int(np.isfinite(value).sum()) - 1, 2) :] = np.nan
+        return {"y": value}
+
+    assert any(np.isnan(trial.expected["y"]).any() for trial in found)
+    check_results("it", source, [t for t in found if t.bound.extents["T"] > 9], sooner, Promise())
 
 
 def test_which_of_two_is_greater_is_left_open_where_rounding_decides_it() -> None:

@@ -242,12 +242,28 @@ def orders_of_many() -> Made:
     return ot.Program(total=total, order=order, once=once, noise=noise[i, :].sum()), given
 
 
+def edits() -> Made:
+    """The distance of two words: positions before the first are clamped, in every row."""
+    b, u, v = ot.dims("b u v")
+    i, j = ot.dim("i", size=u.size + 1), ot.dim("j", size=v.size + 1)
+    one, other = (ot.input(n, dtype="int32", over=(b, d)) for n, d in (("one", u), ("other", v)))
+    least = ot.recurrent("least", dtype="int32", over=(b, i, j))
+    least[i == 0] = ot.index(j)
+    least[j == 0] = ot.index(i)
+    differs = (one[b, i - 1] != other[b, j - 1]).cast("int32")
+    changed = least[b, i - 1, j - 1] + differs
+    least[True] = ot.minimum(ot.minimum(least[b, i - 1, j], least[b, i, j - 1]) + 1, changed)
+    letters = np.random.default_rng(0).integers(0, 3, (2, 35, 4))
+    return ot.Program(least=least[b, -1, -1]), {"one": letters[0], "other": letters[1, :, :3]}
+
+
 PROGRAMS: dict[str, Callable[[], Made]] = {
     **{f.__name__: f for f in (elementwise, recurrence, scans, folds, draws, gathers)},
     "between_dims": between_dims,
     **{f.__name__: f for f in (orders, permutations, products, extremes)},
     **{f.__name__: f for f in (convolution, network, reinforce, ppo, ragged, environment)},
     **{f.__name__: f for f in (logistic, ended, nested, sums, steered, counts, orders_of_many)},
+    "edits": edits,
     "normalised": lambda: (normalised(), {"B": 35, "T": 5}),
     "shared_weight": lambda: (shared_weight(), {"B": 35, "T": 3, "I": 3}),
     "crowd": lambda: (crowd(), {"B": 70, "T": 4}),

@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.codegen.cuda.kept import MOST_READ, Kept, Steps, has_turns
 from ostinato.codegen.cuda.touches import Access
-from ostinato.codegen.loops.expression import Call, Name, call, compare
+from ostinato.codegen.loops.expression import Call, Name, binary, call, compare
 from ostinato.codegen.loops.statements import Block, For
 from tests.cuda.programs import PROGRAMS
 
@@ -73,6 +73,15 @@ def test_one_text_for_two_places_is_no_variable() -> None:
         out.do(store("x", Name("place"), t))
 
     assert not kept(body)
+
+
+def test_a_place_is_read_by_names_that_have_a_value_before_the_loop() -> None:
+    def body(out: Block) -> None:
+        out.let("place", i + 1)
+        out.let("x_", load("x", call("max", binary("//", Name("place"), 2), 0) * n))
+
+    (found,) = kept(body).values()
+    assert str(found.index) == "(max((i + 1) // 2, 0)) * n"
 
 
 def test_a_place_is_read_where_it_is_in_use() -> None:

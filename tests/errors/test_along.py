@@ -36,6 +36,12 @@ REFUSED: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         ShapeError,
         "the 5 greatest of 4 elements along axis 0 of `w`\n  Ask for at most 4.",
     ),
+    "the middle of nothing": (
+        lambda: ot.median(ot.zeros((2, 0)), axis=1),
+        ShapeError,
+        "`median` of the constant 0.0 (2, 0): there are no elements\n"
+        "  Give the axis at least one element.",
+    ),
     "side": (
         lambda: ot.searchsorted(x, 0.5, side="middle"),
         OptionError,

@@ -348,7 +348,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
     "a product of dimensions as an index": (
         lambda: x[t * t],
         errors.AffineError,
-        "index `t * t` is not quasi-affine\n  Multiply by constants only; products are for sizes.",
+        "index `t * t` is not quasi-affine\n"
+        "  Multiply by constants only, or make it a tensor: `ot.index(t * t)`.",
     ),
     "half a dimension as an index": (
         lambda: x[t / 2],

@@ -123,6 +123,8 @@ def test_what_has_no_form_there_is_said_at_the_users_line(tmp_path: Path) -> Non
         ),
         (ot.Program(y=ot.random.normal(over=t) + x), r"\(normal\) has no form in ONNX"),
         (ot.Program(y=ot.cumsum(ot.input("v", (3,)))), "has no form in ONNX"),
+        (ot.Program(y=x[: t + 1].sum(0)), r"test_onnx.py:\d+: `x` \(read\) has no form in ONNX"),
+        (ot.Program(y=x * ot.ones(t.size).sum()), r"test_onnx.py:\d+: .* has no form in ONNX"),
     ):
         with pytest.raises(ArgumentError, match=text):
             program.to_onnx(tmp_path / "x.onnx")

@@ -8,10 +8,11 @@ def main() -> None:
     from rich.console import Console
 
     from ostinato.cli.app import app
+    from ostinato.cli.output import written
     from ostinato.pdg.errors import OstinatoError
 
     try:
-        app()
+        written(app)
     except OstinatoError as error:
         Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
         sys.exit(1)

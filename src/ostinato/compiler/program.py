@@ -195,10 +195,7 @@ class Program:
 
         text = svg(picture(self.pdg))
         if path is not None:
-            try:
-                write(path, text, "the picture")
-            except ArgumentError as error:
-                raise error.at(place()) from None
+            write(path, text, "the picture")
         return text
 
     def to_onnx(self, path: str | Path, weights: Mapping[str, object] | None = None) -> None:

@@ -243,13 +243,15 @@ class _Graph:
 
 
 def _free(pdg: Pdg) -> dict[Node, Array]:
-    """The values that need no input and no dimension."""
+    """The values that need no input, no dimension and no extent."""
     needs: dict[Node, bool] = {}
     for node in pdg.nodes():
         own = isinstance(node.op, Input | Random | Affine | Host) or bool(node.domain)
+        own = own or any(not size.is_const for size in node.shape)
         needs[node] = own or any(needs.get(arg, True) for arg in node.args)
-    run = Interpreter(pdg, {}, {})
-    return {node: np.asarray(run.everywhere(node)) for node, is_not in needs.items() if not is_not}
+    free = [node for node, is_not in needs.items() if not is_not]
+    run = Interpreter(Pdg(tuple((str(k), node) for k, node in enumerate(free)), {}), {}, {})
+    return {node: np.asarray(run.everywhere(node)) for node in free}
 
 
 def _sizes(shape: Sequence[Expr], node: Node) -> list[int]:

@@ -397,7 +397,10 @@ def check_index(of: Expr, what: str) -> Expr:
     """Return an index unchanged, or raise AffineError if it multiplies symbols."""
     if not is_quasi_affine(of):
         fact = f"{what} `{of}` is not quasi-affine"
-        raise AffineError(fact, "Multiply by constants only; products are for sizes.", place())
+        remedy = "Multiply by constants only; products are for sizes."
+        if what in ("index", "condition on"):  # may be known when the program runs
+            remedy = f"Multiply by constants only, or make it a tensor: `ot.index({of})`."
+        raise AffineError(fact, remedy, place())
     return of
 
 

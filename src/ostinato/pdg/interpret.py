@@ -22,6 +22,7 @@ from ostinato.pdg.host_functions import HostFunction
 from ostinato.pdg.index import Dim, Extent, Slice, evaluate, symbols
 from ostinato.pdg.meaning import (
     Env,
+    check_elements,
     check_part,
     check_window,
     constant,
@@ -110,7 +111,8 @@ class Interpreter:
 
     ``exact`` computes float32 values in float64. With an ``extension``, inputs and recurrences are
     total: it gives their values outside the box, and everywhere for names that have none. ``noise``
-    makes of what a node gives at a point what it might be after rounding.
+    makes of what a node gives at a point what it might be after rounding. ``clamps`` moves computed
+    steps into their windows, as compiled code does.
     """
 
     pdg: Pdg
@@ -121,6 +123,7 @@ class Interpreter:
     extension: Extension | None = None
     hosts: Mapping[int, HostFunction] = field(default_factory=dict[int, HostFunction])
     noise: Noise = as_it_is
+    clamps: bool = False
     _memo: dict[Node, dict[Coordinates, Array]] = field(init=False)
     _histories: dict[Node, _History] = field(init=False)
     _env: Env = field(init=False)
@@ -242,7 +245,9 @@ class Interpreter:
                 if isinstance(node.op, Part) and self.extension is None:
                     check_part(node.op, args[0], node, env)
                 if isinstance(node.op, Gather) and self.extension is None:
-                    check_window(node, args[1], env)
+                    check_elements(node, env)
+                    if not self.clamps:
+                        check_window(node, args[1], env)
                 return tensorial(node.op, node, args, env)
             case other:
                 assert_never(other)

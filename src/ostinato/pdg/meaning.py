@@ -174,16 +174,24 @@ def take(x: Array, index: Array, axis: int) -> Array:
     return np.take_along_axis(x, clamped, axis)
 
 
-def check_window(node: Node, index: Array, env: Env) -> None:
-    """Refuse a position on an axis without elements, and one outside the window of a gather.
+def check_elements(node: Node, env: Env) -> None:
+    """Refuse a position on an axis without elements.
 
-    Errors: DomainError, ShapeError.
+    Errors: ShapeError.
     """
     assert isinstance(node.op, Gather), f"{node} is no gather"
     size = node.args[0].shape[node.op.axis]
     if evaluate(size, env) < 1 and all(sizes(node.shape, env)):
         fact = f"{called(node.args[0])} is taken at a position of an axis of size {size}, here 0"
         raise ShapeError(fact, "Take it only where the axis has elements.", node.where)
+
+
+def check_window(node: Node, index: Array, env: Env) -> None:
+    """Refuse a position outside the window of a gather.
+
+    Errors: DomainError.
+    """
+    assert isinstance(node.op, Gather), f"{node} is no gather"
     if node.op.window is None:
         return
     lo, hi = (evaluate(end, env) for end in (node.op.window[1].lo, node.op.window[1].hi))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ostinato.codegen.cuda.rewriting import named
+from ostinato.codegen.cuda.rewriting import exchanged, named
 from ostinato.codegen.loops.expression import Binary, Constant, Expression, Name, Negative
 
 Term = tuple[str, ...]  # names, and texts of what is no sum or product, in order
@@ -49,13 +49,18 @@ def place(of: Expression, known: Mapping[str, Expression]) -> Place:
 
 
 def _whole(of: Expression, known: Mapping[str, Expression]) -> Place:
-    """What is no sum or product, as one term."""
-    found: set[str] = set()
-    for name in named(of):
-        inner = place(Name(name), known) if name in known else None
-        found |= {name} if inner is None else {n for each in inner.names.values() for n in each}
-    term = (str(of),)
-    return _sum({term: 1}, {term: frozenset(found)})
+    """What is no sum or product, as one term, in which nothing that is known is a name."""
+    written = _written_out(of, known)
+    return _sum({(str(written),): 1}, {(str(written),): frozenset(named(written))})
+
+
+def _written_out(of: Expression, known: Mapping[str, Expression]) -> Expression:
+    def value(x: Expression) -> Expression:
+        if isinstance(x, Name) and x.id in known:
+            return _written_out(known[x.id], known)
+        return x
+
+    return exchanged(of, value)
 
 
 def _sum(terms: Mapping[Term, int], names: Mapping[Term, frozenset[str]]) -> Place:

@@ -98,6 +98,9 @@ def median(x: Node, axis: int | None, keepdims: bool = False, where: str = "") -
     """Return the middle element in order, or the mean of the two; NaN where there is one."""
     found, k = _row(convert(x, accepted(x.dtype, FLOATS), where=where), axis, where)
     place, size = k + found.rank, found.shape[k]
+    if size == expr(0):
+        fact = f"`median` of {sized(x)}: there are no elements"
+        raise ShapeError(fact, "Give the axis at least one element.", where)
     row = ordered(found, k, where=where)
     low, high = (part(row, place, floordiv(size - d, 2), where) for d in (1, 0))
     middle = elementwise("mul", elementwise("add", low, high, where=where), 0.5, where=where)

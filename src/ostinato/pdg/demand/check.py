@@ -53,11 +53,14 @@ def check(
 
 
 def _uncertain(error: CoverageError | DomainError | ShapeError) -> OstinatoError:
-    """An error that a program may not have: its demand is known roughly."""
-    fact = f"too many conditions on the point to tell whether {error.fact}"
+    """An error that a program may not have, nor its first point: its demand is known roughly."""
+    claim, _, _ = error.fact.partition(" (first ")
+    fact = f"too many conditions on the point to tell whether {claim}"
     remedy = (
         "Guard the read with a condition of its own, or choose by data: `ot.where(mask, a, b)`."
     )
+    if isinstance(error, CoverageError):
+        remedy = error.remedy
     return type(error)(fact, remedy, error.where)
 
 

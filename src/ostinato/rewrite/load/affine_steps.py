@@ -133,7 +133,7 @@ def _step(pdg: Pdg, name: str, reads: list[bool], chains: Mapping[Vertex, Chain]
     first = equal(expr(dim), expr(dim.extent) - 1 if reverse else 0)
     beginning = whole & condition_set(whole.dims, first)
     begins = [c for c in cases if not c[2] and _holds(c[0], beginning)]
-    if not begins or not _covered(whole, [cond for cond, _, _ in cases]):
+    if not begins or not _covered(whole, [cond for cond, _ in equation.cases]):
         return None
     cond, start, _ = begins[0]
     rest = sorted((c for c in cases if c is not begins[0]), key=lambda c: c[2])  # free ones first
@@ -159,9 +159,12 @@ def _holds(cond: Cond, points: Set) -> bool:
 
 
 def _covered(points: Set, conds: list[Cond]) -> bool:
-    for cond in conds:
+    """Whether cases have all points; the last one may have whatever is left."""
+    for cond in reversed(conds):
         points = points - condition_set(points.dims, cond)
-    return points.is_empty()
+        if points.is_empty():
+            return True
+    return False
 
 
 def beside(step: Step, reach: Mapping[Node, Reaches], place: int) -> Iterator[Node]:

@@ -1,0 +1,67 @@
+"""Standard output that is closed, full or no longer read: a line for it, and an exit status."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TextIO, cast
+
+
+@dataclass
+class _Output:
+    """A stream that remembers why it could not be written."""
+
+    stream: TextIO
+    failure: OSError | None = None
+
+    def write(self, text: str) -> int:
+        try:
+            return self.stream.write(text)
+        except OSError as error:
+            self.failure = error
+            raise
+
+    def flush(self) -> None:
+        try:
+            self.stream.flush()
+        except OSError as error:
+            self.failure = error
+            raise
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+
+def written(command: Callable[[], None]) -> None:
+    """Run a command, and see that all it prints is written; exit status 1 if it is not.
+
+    Nothing is said where the reader has gone, as after ``| head -1``.
+    """
+    stream = cast(TextIO | None, sys.stdout)
+    if stream is None:
+        _end("standard output is closed: send it to a file, or to /dev/null")
+        return
+    output = _Output(stream)
+    sys.stdout = cast(TextIO, output)
+    try:
+        try:
+            command()
+        finally:
+            sys.stdout.flush()  # what is left would fail after the last line of Python
+    except OSError as error:
+        if output.failure is None:
+            raise
+        _end("" if error.errno == errno.EPIPE else f"standard output: {error.strerror}")
+    finally:
+        sys.stdout = stream
+        if output.failure is not None:  # Python writes what is left once more when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _end(fact: str) -> None:
+    if fact:
+        print(fact, file=sys.stderr)
+    sys.exit(1)
