@@ -53,18 +53,26 @@ VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", 
 
 def _inlined(graph: EGraph) -> set[int]:
     """Classes that are views of inputs, literals or draws: nothing needs to be stored for them."""
+    return {*_moved_from(graph, "leaf", VIEWS)}
+
+
+def _moved_from(graph: EGraph, op: str, moves: frozenset[str]) -> dict[int, int]:
+    """Classes that only move elements of what an operator gives, each with the class of that."""
     readers: dict[int, list[int]] = {}
-    found: set[int] = set()
+    found: dict[int, int] = {}
     for cls, nodes in graph.classes.items():
         for node in nodes:
-            if node.op == "leaf":
-                found.add(cls)
-            elif node.op == "sl" or node.op in VIEWS and len(node.kids) == 1:
+            if node.op == op:
+                found[cls] = cls
+            elif node.op == "gather" and "gather" in moves:
+                readers.setdefault(node.kids[0], []).append(cls)
+            elif node.op == "sl" or node.op in moves and len(node.kids) == 1:
                 readers.setdefault(node.kids[0], []).append(cls)
     pending = list(found)
     while pending:
-        fresh = [cls for cls in readers.get(pending.pop(), ()) if cls not in found]
-        found.update(fresh)
+        cls = pending.pop()
+        fresh = [reader for reader in readers.get(cls, ()) if reader not in found]
+        found |= dict.fromkeys(fresh, found[cls])
         pending += fresh
     return found
 
@@ -81,6 +89,7 @@ class Pricing:
     def __init__(self, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
         self._graph, self._sizes, self._cost = graph, sizes, CostModel(profile)
         self._inlined = _inlined(graph)
+        self._carried = _moved_from(graph, "rec", VIEWS | {"gather"})
         self._rows = _rows(graph, sizes.tiles) if sizes.tiles else frozenset[int]()
         self._tiles = sizes.tiled
         self._numels: dict[int, int] = {}
@@ -189,11 +198,16 @@ class Pricing:
     def _fetched(self, cls: int, node: ENode) -> Cost:
         """What is read at other points was kept there.
 
-        A flat price: the same bytes move in every form, but not in the same loop. All points
-        together may lie in farther memory than one, which is all that a loop keeps for itself.
+        A flat price: the same bytes move in every form, but not in the same loop. A loop keeps one
+        point of what it carries, and moves it in near memory, where a form reads it in that loop:
+        all points together may lie farther away.
         """
         points, each = self.kept(cls, node)
-        whole = points * each if node.op == "sl" else 0.0
+        source = self._carried.get(node.kids[0]) if node.op == "sl" and points else None
+        if source is None:
+            return Cost(starts=points * self._cost.profile.point_ns)
+        each = self._item(source) * self._numel(source)
+        whole = points * each
         farther = max(0.0, self._cost.move_ns(whole) - self._cost.move_ns(each))
         return Cost(starts=points * self._cost.profile.point_ns, traffic=whole * farther)
 
