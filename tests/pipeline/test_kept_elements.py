@@ -165,6 +165,20 @@ def test_what_is_left_at_the_end_is_updated_in_place(tmp_path: Path) -> None:
     assert ot.verify_certificate(tmp_path / "table.json", program).holds
 
 
+def test_an_update_beside_a_result_of_every_step_is_made_at_every_step() -> None:
+    """The result reads no other statement, and is computed in the loop of the update."""
+    r, rows = ot.recurrent("r", (SIZE,), over=t), ot.input("rows", (SIZE,))
+    r[0] = ot.zeros(SIZE)
+    r[t + 1] = ot.tanh(r + x)
+    program = ot.Program(last=r.at(t=t.size - 1), beside=rows * x)
+    given = {"x": arguments()["x"], "rows": np.arange(SIZE, dtype=np.float32)}
+    compiled = program.compile(hints={"T": STEPS})
+    assert "beside, tanh" in compiled.explain().schedule
+    expected, found = program.interpret(**given), compiled(**given)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5)
+
+
 @pytest.mark.parametrize("options", [{"threads": 3}, {"hints": {"T": 100}}])
 def test_certificates_hold_with_any_options(options: dict[str, Any], tmp_path: Path) -> None:
     program = table(entry == chosen)

@@ -320,9 +320,10 @@ class _Coalescing:
         """The points at which a nest may leave a statement out elsewhere: all, or some of them."""
         leaf = self.sites[name].leaf
         stored = [n for n in computed(leaf) if self.storage[n].place != "register"]
+        if not isinstance(leaf, Nest) or self.outputs.intersection(stored):
+            return ALWAYS
         conds = {_asked_for(self.by_name[n], self.readers.get(n, ())) for n in stored}
-        kept = self.outputs.intersection(stored)
-        return conds.pop() if isinstance(leaf, Nest) and len(conds) == 1 and not kept else ALWAYS
+        return conds.pop() if len(conds) == 1 else ALWAYS
 
     def writes(self, name: str) -> list[Write]:
         """All clauses of a statement, each where its place among them lets it write."""
