@@ -45,6 +45,7 @@ from ostinato.pdg.upper_bound import upper_bound
 Point = dict[Dim, Expr]
 DEEPEST = 48  # operators in a row that may be one equation
 REPEATED = 64  # operators that each of their readers may compute for itself
+TESTS = 16  # of them, where elements differ
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class Places:
         self.frames: dict[Node, Frame] = {}
         self.sliced_draws = self._sliced_draws()
         self.known: dict[Node, bool] = {}  # which nodes are stored
+        self.tests: dict[Node, int] = {}  # operators that compare places
         self.sizes: dict[Node, int] = {}  # operators in arithmetic on literals, spelled out
         self.cut = self._cut()
         self.known.clear()
@@ -187,7 +189,7 @@ class Places:
             size = self.sizes[node] = 1 + sum(self.sizes.get(a, 1) for a in node.args)
             if size <= REPEATED:
                 return not self.root_uses[node]  # arithmetic on literals and extents
-        if self._is_test_of_places(node):
+        if 0 < self._tests_of_places(node) <= TESTS:
             return not self.root_uses[node]
         readers = self.consumers.get(node, [])
         if len(readers) != 1 or self.root_uses[node]:
@@ -209,22 +211,29 @@ class Places:
             case _:
                 return False
 
-    def _is_test_of_places(self, node: Node) -> bool:
-        """Whether a condition compares places along axes with what has other axes, or none.
+    def _tests_of_places(self, node: Node) -> int:
+        """How many operators compare places along axes with what has other axes, or none.
 
-        That takes no longer than reading it, and shows readers which elements they change.
+        To compute few of them takes no longer than to read what they give, and shows readers which
+        elements they change. 0 for any other value.
         """
+        if node not in self.tests:
+            self.tests[node] = self._count_tests(node)
+        return self.tests[node]
+
+    def _count_tests(self, node: Node) -> int:
         match node.op:
             case Map("and" | "or" | "not"):
-                return all(map(self._is_test_of_places, node.args))
+                parts = [*map(self._tests_of_places, node.args)]
+                return 1 + sum(parts) if all(parts) else 0
             case Map(fn) if fn in NEGATED:
                 places = [self.affinities.holds(x) for x in node.args]
                 others = [x for x, is_place in zip(node.args, places, strict=True) if not is_place]
-                return any(places) and all(_repeated(x).shape != node.shape for x in others)
+                return int(any(places) and all(_repeated(x).shape != node.shape for x in others))
             case Broadcast() | Reshape():
-                return self._is_test_of_places(node.args[0])
+                return self._tests_of_places(node.args[0])
             case _:
-                return False
+                return 0
 
     def _is_folded_once(self, node: Node, reader: Node) -> bool:
         """Whether a fold takes each point once, over a slice, of what has a second index.
