@@ -120,7 +120,7 @@ def updates_last(trees: Sequence[Tree], deps: Sequence[Dep]) -> tuple[Tree, ...]
     """The trees in whose nests what a later step begins with comes last, if that is free.
 
     Others then read the value of before while it is still there: those of the nest, and nests and
-    loops behind it.
+    loops behind it. What workers keep for themselves in a parallel loop shares no memory.
     """
     begun: dict[str, set[str]] = {}  # what begins with an update, by the update
     related: dict[str, set[str]] = {}
@@ -130,9 +130,11 @@ def updates_last(trees: Sequence[Tree], deps: Sequence[Dep]) -> tuple[Tree, ...]
         if _begins(d):
             begun.setdefault(d.tensor, set()).add(d.reader.name)
 
-    def tree(t: Tree) -> Tree:
+    def tree(t: Tree, is_alone: bool = True) -> Tree:
         if isinstance(t, Loop):
-            return replace(t, body=_behind_readers(tuple(map(tree, t.body)), begun, related))
+            is_alone = is_alone and not t.parallel
+            body = tuple(tree(inner, is_alone) for inner in t.body)
+            return replace(t, body=_behind_readers(body, begun, related) if is_alone else body)
         if not isinstance(t, Nest) or not begun.keys() & set(t.statements):
             return t
         return replace(t, statements=reordered(t.statements, begun, related))
