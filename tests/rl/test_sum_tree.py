@@ -7,7 +7,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.pdg.functions import Array
-from ostinato.rl.sum_tree import drawn, empty_tree, with_weight
+from ostinato.rl.sum_tree import WIDTH, drawn, empty_tree, with_weight
 
 SLOTS, WRITES = 5000, 40
 k, n = ot.dims("k n")
@@ -25,14 +25,16 @@ def written() -> ot.Record:
 def changes(seed: int) -> dict[str, Array]:
     """Changes of few slots, some twice, some to nothing, some outside."""
     rng = np.random.default_rng(seed)
-    slot = rng.choice([0, 1, 63, 64, 4095, 4096, SLOTS - 1, -1, 9000], WRITES).astype(np.int32)
+    slot = rng.choice([0, 1, 31, 32, 1023, 1024, 4096, SLOTS - 1, -1, 9000], WRITES).astype(
+        np.int32
+    )
     weight = np.where(rng.random(WRITES) < 0.3, 0.0, rng.exponential(size=WRITES) ** 3)
     weight[-1], slot[-1] = 2.0, 4096
     return {"slot": slot, "weight": weight.astype(np.float32)}
 
 
 def expected(given: dict[str, Array]) -> Array:
-    out = np.zeros(8192, np.float32)
+    out = np.zeros(-(-SLOTS // WIDTH**2) * WIDTH**2, np.float32)
     for slot, weight in zip(given["slot"], given["weight"], strict=True):
         if 0 <= slot < len(out):
             out[slot] = weight
@@ -44,8 +46,8 @@ def test_sums_are_those_of_the_weights(seed: int) -> None:
     given, program = changes(seed), ot.Program(**written().fields)
     found, weights = program.compile()(N=SLOTS, **given), expected(given)
     np.testing.assert_array_equal(found["slots"], weights)
-    np.testing.assert_allclose(found["blocks"], weights.reshape(-1, 64).sum(-1), rtol=1e-6)
-    np.testing.assert_allclose(found["top"], weights.reshape(-1, 4096).sum(-1), rtol=1e-6)
+    np.testing.assert_allclose(found["blocks"], weights.reshape(-1, WIDTH).sum(-1), rtol=1e-6)
+    np.testing.assert_allclose(found["top"], weights.reshape(-1, WIDTH**2).sum(-1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))

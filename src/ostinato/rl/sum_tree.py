@@ -8,14 +8,14 @@ from ostinato.language.functions.basic import arange, minimum, where, zeros
 from ostinato.language.record import Record
 from ostinato.language.tensor import Tensor
 
-WIDTH = 64  # entries of a block, whose sum is an entry of the next level
+WIDTH = 32  # entries of a block, whose sum is an entry of the next level
 BELOW_ONE = 1.0 - 2.0**-20  # of a sum: rounding draws no slot that has no weight
 
 
 def empty_tree(slots: IndexExpression) -> Record:
     """Return no weight for at least so many slots, the sums of blocks, and the sums of these.
 
-    Shapes: slots (4096 n,), blocks (64 n,), top (n,).
+    Shapes: slots (1024 n,), blocks (32 n,), top (n,).
     """
     count = (slots + (WIDTH**2 - 1)) // WIDTH**2
     sizes = {"slots": count * WIDTH**2, "blocks": count * WIDTH, "top": count}
