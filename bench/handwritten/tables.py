@@ -21,12 +21,20 @@ def learnt(
     explores: npt.NDArray[np.bool_],
     any_action: npt.NDArray[np.int32],
 ) -> tuple[np.float32, Numbers]:
-    value, at, total = np.zeros_like(earns), 0, np.float32(0)
+    value, at, total = np.zeros_like(earns), np.int32(0), np.float32(0)
     for t in range(len(explores)):
-        action = any_action[t] if explores[t] else value[at].argmax()
+        action = any_action[t]
+        if not explores[t]:  # a loop is faster than argmax of six
+            action = np.int32(0)
+            for a in range(1, value.shape[1]):
+                if value[at, a] > value[at, action]:
+                    action = np.int32(a)
         following = leads[at, action]
+        best = value[following, 0]
+        for a in range(1, value.shape[1]):
+            best = max(best, value[following, a])
         total += earns[at, action]
-        target = earns[at, action] + np.float32(DISCOUNT) * value[following].max()
+        target = earns[at, action] + np.float32(DISCOUNT) * best
         value[at, action] += np.float32(RATE) * (target - value[at, action])
         at = following
     return total, value

@@ -53,7 +53,7 @@ VIEWS = frozenset(("tr", "mv", "perm", "reshape", "bcast", "part", "cut", "at", 
 
 def _inlined(graph: EGraph) -> set[int]:
     """Classes that are views of inputs, literals or draws: nothing needs to be stored for them."""
-    return {*_moved_from(graph, "leaf", VIEWS)}
+    return {*_moved_from(graph, "leaf", VIEWS | {"sl"})}
 
 
 def _moved_from(graph: EGraph, op: str, moves: frozenset[str]) -> dict[int, int]:
@@ -64,9 +64,7 @@ def _moved_from(graph: EGraph, op: str, moves: frozenset[str]) -> dict[int, int]
         for node in nodes:
             if node.op == op:
                 found[cls] = cls
-            elif node.op == "gather" and "gather" in moves:
-                readers.setdefault(node.kids[0], []).append(cls)
-            elif node.op == "sl" or node.op in moves and len(node.kids) == 1:
+            elif node.op in moves and (len(node.kids) == 1 or node.op == "gather"):
                 readers.setdefault(node.kids[0], []).append(cls)
     pending = list(found)
     while pending:
@@ -89,7 +87,7 @@ class Pricing:
     def __init__(self, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
         self._graph, self._sizes, self._cost = graph, sizes, CostModel(profile)
         self._inlined = _inlined(graph)
-        self._carried = _moved_from(graph, "rec", VIEWS | {"gather"})
+        self._carried = _moved_from(graph, "rec", VIEWS | {"sl", "gather"})
         self._rows = _rows(graph, sizes.tiles) if sizes.tiles else frozenset[int]()
         self._tiles = sizes.tiled
         self._numels: dict[int, int] = {}
