@@ -32,9 +32,14 @@ def step(
     return Step(name, dims, (), loops, tuple(time), call, (), (), every, tuple(moves))
 
 
-def refusal(steps: Sequence[Step], owner: str, barriers: Sequence[tuple[Moment, ...]] = ()) -> str:
+def refusal(
+    steps: Sequence[Step],
+    owner: str,
+    barriers: Sequence[tuple[Moment, ...]] = (),
+    place: str = "global",
+) -> str:
     """Why the place of a tensor is refused to the others; "" if it is not."""
-    tensors = [tensor(s, owner) for s in steps]
+    tensors = [replace(tensor(s, owner), place=place) for s in steps]
     memory = Memory(tuple(barriers), (), tuple(tensors), (), ())
     try:
         check_shared(storage_of(steps, memory), ())
@@ -92,6 +97,34 @@ def test_an_update_waits_until_every_worker_has_read(
     last = replace(NEW, time=(0, N, 1, M, 4))
     found = refusal((START, THETA, tiles, last), "theta", [*barriers, (0, N, 1, M, 5)])
     assert (found == "") is (barriers == [(0, N, 1, M, 3)])
+
+
+# a table of every row of a batch over time: each worker keeps those of its rows for itself
+TABLE = step(
+    "table", (0, B, 0, N, 0), 1, moves=[reads("after", B, expr(N) - 1, when=at_least(N, 1))]
+)
+AFTER = step("after", (0, B, 0, N, 2), 1, reads("table", B, N))
+
+
+def test_what_a_worker_keeps_for_itself_is_updated_where_it_lies() -> None:
+    early = step("other", (0, B, 0, N, 1), 1, reads("table", B, N))
+    assert refusal((TABLE, early, AFTER), "table", place="local") == ""
+    late = replace(early, time=(0, B, 0, N, 3))
+    assert refusal((TABLE, late, AFTER), "table", place="local") == (
+        "`other` reads `table` after `after` may have taken its place"
+    )
+
+
+def test_rows_of_one_worker_have_one_place_for_itself_and_not_for_all() -> None:
+    assert "may have taken its place" in refusal((TABLE, AFTER), "table")
+
+
+@pytest.mark.parametrize("call", [2, 5])
+def test_workers_share_nothing_that_is_of_another_call_or_of_other_rows(call: int) -> None:
+    elsewhere = replace(AFTER, call=call)
+    if call == 5:
+        elsewhere = step("after", (1, B, 0, N, 2), 1, reads("table", B, N))
+    assert "does not lie like" in refusal((TABLE, elsewhere), "table", place="local")
 
 
 @pytest.mark.parametrize(

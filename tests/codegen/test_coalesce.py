@@ -8,7 +8,7 @@ from ostinato.codegen.memory.coalesce import reordered
 from ostinato.codegen.planning.plan import Plan
 from ostinato.pdg.condition import ALWAYS, equal, every
 from ostinato.pdg.index import expr
-from tests.codegen.builder import Builder, V, call
+from tests.codegen.builder import Builder, V, call, number
 from tests.codegen.compare import assert_right
 
 SIZES = {"I": 3, "E": 2, "M": 4}
@@ -114,6 +114,36 @@ def test_a_copy_from_another_point_of_what_is_kept_is_made() -> None:
     p.add("out", "b i", "h", p("ends") * p("x"))
     p.outputs = ["out"]
     assert_right(p, {"B": 5, "I": 3, "T": 4})
+
+
+def tables() -> Builder:
+    """A table of every row of a batch, of which each step changes an element."""
+    p = Builder("b t", {"h": 40})
+    t = expr(p.d["t"])
+    p.input("x", "b t", "", {"B": 5, "T": 6})
+    p.add("new", "b t", "h", 0.0)
+    p.add("old", "b t", "h", [(equal(t, 0), 0.5), (ALWAYS, p("new", t=t - 1))])
+    here = call("eq", number(expr(p.a["h"])), number(t * 3))
+    p.add("new", "b t", "h", call("where", here, p("old") + p("x"), p("old")))
+    p.add("seen", "b t", "", p("old", 7) * p("x"), over="t")
+    p.outputs = ["seen"]
+    return p
+
+
+def test_every_worker_updates_tables_of_its_own_in_place() -> None:
+    planned = assert_right(tables(), {"B": 5, "T": 6})
+    assert places(planned) == {"new": "old"}
+    assert {planned.storage[name].place for name in ("old", "new")} == {"local"}
+
+
+def test_what_one_of_two_parallel_loops_hands_on_is_not_a_workers_own() -> None:
+    p = tables()
+    p.add("last", "b", "h", p("new", t=expr(p.d["t"].extent) - 1) * 2.0)
+    p.add("mean", "b", "h", p("last"), over="b")
+    p.outputs.append("mean")
+    planned = assert_right(p, {"B": 5, "T": 6})
+    kept = planned.storage["new"]
+    assert kept.place == "global" or kept.owner == planned.storage["old"].owner
 
 
 def test_two_values_that_change_places_have_two() -> None:

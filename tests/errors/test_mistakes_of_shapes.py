@@ -61,6 +61,13 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         errors.ArgumentError,
         "`sum` of `x` gets 0.0 for `axis`\n  Give an integer, a list of integers or None.",
     ),
+    "a dimension as an axis": (
+        lambda: x.sum(t),
+        errors.ArgumentError,
+        "`sum` of `x` gets `t` for `axis`\n"
+        "  Give an integer, a list of integers or None:"
+        " `x.at(t=slice(None))` has the points of `t` along axis 0.",
+    ),
     "a misspelt parameter": (
         lambda: ot.softmax(x, axs=-1),
         errors.ArgumentError,

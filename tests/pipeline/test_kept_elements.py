@@ -179,6 +179,57 @@ def test_an_update_beside_a_result_of_every_step_is_made_at_every_step() -> None
         np.testing.assert_allclose(found[name], value, rtol=1e-5)
 
 
+@pytest.mark.parametrize("order", ["s t", "t s"])
+@pytest.mark.parametrize("at_end", [False, True])
+def test_every_worker_updates_the_tables_of_its_seeds_in_place(
+    order: str, at_end: bool, tmp_path: Path
+) -> None:
+    over = ot.dims(order)
+    u = next(d for d in over if d.name == "t")
+    place, z = ot.input("place", dtype="int32", over=over), ot.input("z", over=over)
+    r = ot.carry("r", ot.zeros(SIZE), over=over)
+    seen = r.take(place, axis=0)
+    r.step(ot.where(entry == place, 0.5 * r + z, r))
+    total = ot.Program(total=seen.at(t=u.size - 1 if at_end else slice(None)))
+    compiled = total.compile(exact=True, threads=3, certificate=tmp_path / "tables.json")
+    assert any(line.startswith("for a0 in range(max(i64(place_") for line in loops(compiled))
+    copies = [line for line in loops(compiled) if line == f"for a0 in range({SIZE}):"]
+    assert len(copies) == 1  # the first step's
+    rng = np.random.default_rng(0)
+    sizes = tuple({"s": 5, "t": STEPS}[d.name] for d in over)
+    given = {
+        "place": rng.integers(-3, SIZE + 3, sizes).astype(np.int32),
+        "z": rng.normal(size=sizes).astype(np.float32),
+    }
+    np.testing.assert_array_equal(compiled(**given)["total"], total.interpret(**given)["total"])
+    assert ot.verify_certificate(tmp_path / "tables.json", total).holds
+
+
+ENTRIES: dict[str, Callable[[ot.Tensor], ot.Tensor]] = {
+    "all in order": lambda seen: seen.at(t=slice(None)),
+    "their sum": lambda seen: seen.at(t=slice(None)).sum(),
+    "their largest": lambda seen: seen.at(t=slice(None)).max(),
+    "where it is": lambda seen: seen.at(t=slice(None)).argmax(),
+    "sums so far": lambda seen: seen.at(t=slice(0, t + 1)).sum(),
+    "a product": lambda seen: seen.at(t=slice(None)) @ x.at(t=slice(None)),
+    "later ones": lambda seen: ot.sin(seen.at(t=slice(t, None))).mean(),
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("size", [20, SIZE])
+def test_what_is_read_of_a_table_is_kept_and_not_the_table(name: str, size: int) -> None:
+    r = ot.recurrent("r", (size,), over=t)
+    r[0] = ot.arange(size).cast("float32")
+    seen = r.take(chosen, axis=0)
+    r[t + 1] = ot.where(ot.arange(size) == chosen, 0.5 * r + x, r)
+    program = ot.Program(found=ENTRIES[name](seen))
+    compiled = program.compile(exact=True)
+    assert_means(program, compiled)
+    steps = 10_000
+    assert compiled.explain(T=steps).memory.predicted_peak_bytes < 8 * 4 * (size + 2 * steps)
+
+
 @pytest.mark.parametrize("options", [{"threads": 3}, {"hints": {"T": 100}}])
 def test_certificates_hold_with_any_options(options: dict[str, Any], tmp_path: Path) -> None:
     program = table(entry == chosen)

@@ -85,7 +85,7 @@ def _part_of_workers(
     memory: Memory, blocks: Mapping[str, Block], layout: Layout, workers: int
 ) -> list[Block]:
     """The bytes of what workers keep for themselves, one part behind the other."""
-    local = [blocks[t.name] for t in memory.tensors if t.place == "local"]
+    local = _local(memory, blocks)
     if not local:
         return []
     start, end = min(b.start for b in local), max(b.end for b in local)
@@ -93,6 +93,10 @@ def _part_of_workers(
     if end - start > layout.stride or last > layout.total:
         raise Misplaced("the parts of two workers overlap, or leave the arena")
     return [Block("", start, last)]
+
+
+def _local(memory: Memory, blocks: Mapping[str, Block]) -> list[Block]:
+    return [blocks[t.name] for t in memory.tensors if t.place == "local" and not t.shares]
 
 
 def _meeting(blocks: Sequence[Block]) -> Iterator[tuple[Block, Block]]:
@@ -108,8 +112,7 @@ def _check_local(
     users: _Users, memory: Memory, blocks: Mapping[str, Block], layout: Layout
 ) -> None:
     """What workers keep for themselves in one call does not overlap."""
-    local = [blocks[t.name] for t in memory.tensors if t.place == "local"]
-    for first, second in _meeting(local):
+    for first, second in _meeting(_local(memory, blocks)):
         if users.calls(first.name) & users.calls(second.name):
             raise Misplaced(f"`{first.name}` and `{second.name}` of a worker share bytes")
 
@@ -218,11 +221,13 @@ def _owner(storage: Storage, tensor: Tensor, held: Sequence[str]) -> Tensor:
     for one in (owner, tensor):
         step = storage.steps.get(one.of)
         plain = step is not None and one.name == one.of and not step.folded
-        if not plain or one.place != "global" or one.name in storage.begun:
+        if not plain or one.place == "register" or one.name in storage.begun:
             raise Misplaced(f"`{one.name}` may not share its place")
         if any(slot.kind == "circular" for slot in one.slots):
             raise Misplaced(f"`{one.name}` may not share its place")
-    alike = (owner.axes, owner.item) == (tensor.axes, tensor.item)
+    alike = (owner.place, owner.axes, owner.item) == (tensor.place, tensor.axes, tensor.item)
+    if owner.place == "local":
+        alike = alike and len({written(storage.steps[x.of]).host for x in (owner, tensor)}) == 1
     if not alike or _full(owner) != _full(tensor):
         raise Misplaced(f"`{tensor.name}` does not lie like `{owner.name}`, whose place it has")
     return owner
@@ -269,8 +274,8 @@ def _question(use: Use, other: Step) -> Hashable:
     dims = use.reader.step.dims, use.written.step.dims, other.dims
     turns = _in_turn(use, other), _side_by_side(use.written.step, other)
     moves = tuple(move.when for move in other.moves)
-    asked = use.reader.step.asked, other.asked
-    return events, read, dims, turns, moves, asked, _full(use.tensor), use.reader.step is other
+    asked, place = (use.reader.step.asked, other.asked), (use.tensor.place, _full(use.tensor))
+    return events, read, dims, turns, moves, asked, place, use.reader.step is other
 
 
 def _disturbing(storage: Storage, use: Use, other: Step) -> Relation:
@@ -287,11 +292,15 @@ def _disturbing(storage: Storage, use: Use, other: Step) -> Relation:
 
 
 def _same_slot(use: Use, other: Step) -> Relation:
-    """Points of a tensor, and points that another step writes in the same slot."""
+    """Points of a tensor, and points that another step writes in the same slot.
+
+    Points of what a worker keeps for itself share it within one iteration of its loop.
+    """
     step = use.written.step
     name = {d: Dim(d.name) for d in other.dims}
     renamed: dict[Dim, Expr] = {d: expr(x) for d, x in name.items()}
     same: list[Cond] = [equal(slot.dim, renamed[slot.dim]) for slot in _full(use.tensor)]
+    same += [equal(d, renamed[d]) for d in use.own]
     same += [negation(move.when).at(renamed) for move in other.moves]
     same.append(other.asked.at(renamed))
     sizes = [(name[x.dim], x.hi.at(renamed)) for x in other.loops]
@@ -322,9 +331,9 @@ def _side_by_side(step: Step, other: Step) -> bool:
 
 
 def _apart_evidently(use: Use, other: Step) -> bool:
-    """Whether the times of value, write and read alone show it, all by the first worker."""
+    """Whether the times of value, write and read alone show it, all by one worker."""
     events: tuple[Event, ...] = (use.reader, use.begun, use.written, written(other))
-    if any(e.worker != () for e in events):
+    if use.tensor.place != "local" and any(e.worker != () for e in events):
         return False
     value, read, write = use.written.time, use.reader.time, other.time
     level = 0

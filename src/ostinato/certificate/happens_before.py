@@ -46,6 +46,11 @@ class Event:
             out.append(loops[moment])
         return tuple(out)
 
+    @property
+    def host(self) -> tuple[tuple[Moment, ...], tuple[Loop, ...] | Cut]:
+        """The call of a kernel, and what is shared out in it among the workers."""
+        return self.time[: self.call], self.worker
+
 
 def written(step: Step) -> Event:
     return Event(step, step.loops, step.time, step.call, step.cut)

@@ -82,6 +82,15 @@ class Use:
         inner = (axes[0] - here * rows).as_dim()  # one of the rows of a part
         return not rest and any(d == inner and size == expr(rows) for d, size in self.read.ranges)
 
+    @property
+    def own(self) -> list[Dim]:
+        """The dimensions at one point of which a worker has its own memory for what is read."""
+        if self.tensor.place != "local":
+            return []
+        call, worker = self.written.host
+        loops = () if isinstance(worker, Cut) else worker
+        return [t for t in call if isinstance(t, Dim)] + [loop.dim for loop in loops]
+
     def gap(self, dim: Dim) -> int | None:
         """The distance from what is read along a dimension, if it is the same at every point."""
         at = dict(zip(self.written.step.kept, self.read.at, strict=True))
@@ -279,12 +288,8 @@ def _check_register(use: Use) -> None:
 
 def _check_local(use: Use) -> None:
     """A worker's own memory is used within one call, and one iteration of its parallel loop."""
-    calls = {(e.call, e.time[: e.call]) for e in (use.reader, use.begun, use.written)}
-    shared = [t for t in use.written.time[: use.written.call] if isinstance(t, Dim)]
-    worker = use.written.worker
-    shared += [] if isinstance(worker, Cut) else [loop.dim for loop in worker]
-    loops = {e.worker for e in (use.reader, use.begun, use.written)}
-    if len(calls) > 1 or len(loops) > 1 or not all(_is_same(use, d) for d in shared):
+    hosts = {e.host for e in (use.reader, use.begun, use.written)}
+    if len(hosts) > 1 or not all(_is_same(use, d) for d in use.own):
         raise Misplaced(f"{use} in the memory of another worker, or of another call")
 
 
@@ -357,14 +362,11 @@ def _same_slot(use: Use) -> Relation:
 
     Points of what a worker keeps for itself share it within one iteration of its loop.
     """
-    step, worker = use.written.step, use.written.worker
+    step = use.written.step
     other = {d: Dim(d.name) for d in step.dims}
     renamed: dict[Dim, Expr] = {d: expr(x) for d, x in other.items()}
     same = [_together(slot, expr(slot.dim) - other[slot.dim]) for slot in use.tensor.slots]
-    if use.tensor.place == "local":
-        mine = [t for t in use.written.time[: use.written.call] if isinstance(t, Dim)]
-        mine += [] if isinstance(worker, Cut) else [loop.dim for loop in worker]
-        same += [equal(d, other[d]) for d in mine]
+    same += [equal(d, other[d]) for d in use.own]
     gaps = [expr(d) - other[d] for d in step.kept]
     cond = every(*same, some(*(at_least(gap * k, 1) for gap in gaps for k in (1, -1))))
     sizes = [(other[x.dim], x.hi.at(renamed)) for x in step.loops]

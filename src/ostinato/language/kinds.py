@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, cast, get_arg
 
 import numpy as np
 
-from ostinato.language.dims import is_integer
+from ostinato.language.dims import Dimension, is_integer
 from ostinato.language.shown import is_a, with_article
 from ostinato.language.tensor import Tensor, as_tensor, is_like
 
@@ -279,6 +279,8 @@ def remedy_for(value: object, kind: Kind) -> str:
     is_plain = any(word in kind.words for word in ("integer", "number", "True", "text"))
     if isinstance(value, Tensor) and is_plain and "tensor" not in kind.words:
         return f"{given}: what a tensor holds is known only when a program runs."
+    if isinstance(value, Dimension) and "integer" in kind.words:
+        return f"{given}: `x.at({value}=slice(None))` has the points of `{value}` along axis 0."
     if isinstance(value, types.GeneratorType):
         return f"{given}: list(...) makes a list of a generator."
     return f"{given}."

@@ -5,7 +5,8 @@ loop around it or the step before left. Where they share memory such a copy has 
 the update at the end of a step takes place where the parameter lies.
 
 What is shared has the slots of the member that keeps the most points: a value of one step, or
-of one worker, then lies where all of them have room.
+of one worker, then lies where all of them have room. What workers keep for themselves, all of it in
+one parallel loop, they share so too: its values never leave an iteration of that loop.
 
 Where an update would be in the way of a later read of the last value, it is left out at points at
 which nobody asks for it, such as the last step.
@@ -38,12 +39,12 @@ from ostinato.codegen.ir.tree import (
 )
 from ostinato.codegen.ir.values import alone
 from ostinato.codegen.memory.reuse import Prover, orders_of, ranked
-from ostinato.codegen.memory.storage import Slot, Storage
+from ostinato.codegen.memory.storage import Place, Slot, Storage
 from ostinato.codegen.scheduling.deps import HERE, Dep
 from ostinato.codegen.scheduling.leaves import reads_same_element
 from ostinato.codegen.scheduling.legality import Moment, schedule_map
-from ostinato.pdg.bounds import simplified
-from ostinato.pdg.condition import ALWAYS, Cond, at_least, equal, every, some
+from ostinato.pdg.bounds import conjuncts, simplified
+from ostinato.pdg.condition import ALWAYS, Compare, Cond, at_least, equal, every, some
 from ostinato.pdg.index import Dim, Expr, expr
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 
 
 Kept = Mapping[Dim, Slot]  # the dims of which every point has a slot of its own, in order
-Pair = tuple[int, str, int, Cond, tuple[Slot, ...]]
-"""A dependence by identity, a statement, its writing clause and where, and what is kept."""
+Pair = tuple[int, str, int, Cond, tuple[Dim, ...]]
+"""A dependence by identity, a statement, its writing clause and where, and what has slots."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,13 @@ class Move:
 class Write:
     """A clause of a statement of shared memory that writes: where its condition holds.
 
-    ``kept`` are the dims of which that memory has every point.
+    ``apart`` are the dims of which no two points are in one slot of that memory.
     """
 
     by: Statement
     clause: int
     cond: Cond
-    kept: tuple[Slot, ...] = ()
+    apart: tuple[Dim, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,10 @@ def coalesced(
     out = dict(storage)
     for group, moves in found.groups():
         owner, kept = found.owner(group, moves), found.kept(group)
+        place: Place = "local" if found.own(group) else "global"
         for name in sorted(group):
             slots = tuple(kept.get(slot.dim, slot) for slot in storage[name].slots)
-            own = replace(storage[name], place="global", slots=slots)
+            own = replace(storage[name], place=place, slots=slots)
             out[name] = own if name == owner else replace(own, shares=owner)
         for move in moves:
             still.setdefault(move.to, set()).add(move.clause)
@@ -120,7 +122,7 @@ def updates_last(trees: Sequence[Tree], deps: Sequence[Dep]) -> tuple[Tree, ...]
     """The trees in whose nests what a later step begins with comes last, if that is free.
 
     Others then read the value of before while it is still there: those of the nest, and nests and
-    loops behind it. What workers keep for themselves in a parallel loop shares no memory.
+    loops behind it.
     """
     begun: dict[str, set[str]] = {}  # what begins with an update, by the update
     related: dict[str, set[str]] = {}
@@ -130,11 +132,10 @@ def updates_last(trees: Sequence[Tree], deps: Sequence[Dep]) -> tuple[Tree, ...]
         if _begins(d):
             begun.setdefault(d.tensor, set()).add(d.reader.name)
 
-    def tree(t: Tree, is_alone: bool = True) -> Tree:
+    def tree(t: Tree) -> Tree:
         if isinstance(t, Loop):
-            is_alone = is_alone and not t.parallel
-            body = tuple(tree(inner, is_alone) for inner in t.body)
-            return replace(t, body=_behind_readers(body, begun, related) if is_alone else body)
+            body = tuple(map(tree, t.body))
+            return replace(t, body=_behind_readers(body, begun, related))
         if not isinstance(t, Nest) or not begun.keys() & set(t.statements):
             return t
         return replace(t, statements=reordered(t.statements, begun, related))
@@ -273,14 +274,29 @@ class _Coalescing:
         """The dims of which memory that is shared has every point."""
         return max((_kept(self.storage[n]) for n in sorted(group)), key=len)
 
+    def own(self, group: Collection[str]) -> frozenset[Dim]:
+        """The dims of parallel loops in which each worker keeps all of a group for itself."""
+        if any(self.storage[n].place != "local" for n in group):
+            return frozenset()
+        around = [{id(x): x.dim for x in self.sites[n].path if x.parallel} for n in group]
+        shared = set(around[0]).intersection(*around)
+        full = {dim for n in group for dim in _kept(self.storage[n])}
+        return frozenset(around[0][x] for x in shared) - full
+
     def has_room(self, group: frozenset[str], moves: Sequence[Move]) -> bool:
-        """Whether all of a group fits where most is kept, and every copy is of its own slot."""
-        kept = [*self.kept(group)]
+        """Whether all of a group fits where most is kept, and every copy is of its own slot.
+
+        What needs one point alone lies there only if it is a copy, or copied, at more than one.
+        """
+        kept, own = [*self.kept(group)], self.own(group)
 
         def fits(name: str) -> bool:
             dims = [slot.dim for slot in self.storage[name].slots if slot.dim in kept]
-            parallel = {loop.dim for loop in self.sites[name].path if loop.parallel}
-            return dims == kept and {*_kept(self.storage[name])} | parallel <= {*kept}
+            parallel = {loop.dim for loop in self.sites[name].path if loop.parallel} - own
+            full = {*_kept(self.storage[name])}
+            conds = [m.read.cond for m in moves if name in m.ends]
+            spread = not any(all(_is_once(c, d) for c in conds) for d in kept if d not in full)
+            return dims == kept and full | parallel <= {*kept} and spread
 
         return all(map(fits, group)) and all(_stays(m.read, kept) for m in moves)
 
@@ -301,9 +317,9 @@ class _Coalescing:
         inside = [m for m in moves if m.ends <= group]
         if not self.has_room(group, inside):
             return False
-        kept = tuple(self.kept(group).values())
+        apart = (*self.kept(group), *sorted(self.own(group), key=str))
         still = {(m.to, m.clause) for m in inside}
-        of = (replace(w, kept=kept) for n in sorted(group) for w in self.writes(n))
+        of = (replace(w, apart=apart) for n in sorted(group) for w in self.writes(n))
         writes = [w for w in of if (w.by.name, w.clause) not in still]
         reads = [d for n in sorted(group) for d in self.readers.get(n, ())]
         only = dict[str, Cond]()
@@ -337,7 +353,7 @@ class _Coalescing:
 
     def is_safe(self, d: Dep, w: Write) -> bool:
         """Whether a write never comes between a value and its read."""
-        pair = (id(d), w.by.name, w.clause, w.cond, w.kept)
+        pair = (id(d), w.by.name, w.clause, w.cond, w.apart)
         if pair not in self.asked:
             self.asked[pair] = self.is_proved(d, w)
         return self.asked[pair]
@@ -377,7 +393,7 @@ class _Coalescing:
             tuple(a for a in d.reader.axes if a.index in used),
             tuple(pick.axis for pick in d.load.picks),
             (w.by.dims, w.cond),
-            w.kept,
+            w.apart,
             ranked([m.time for m in times]),
         )
 
@@ -402,7 +418,7 @@ class _Coalescing:
         dims = w.by.dims
         other = dict(zip(dims, isl.anonymous(len(dims), "other"), strict=True))
         renamed: dict[Dim, Expr] = {x: expr(y) for x, y in other.items()}
-        same = [equal(slot.dim, renamed[slot.dim]) for slot in w.kept]
+        same = [equal(dim, renamed[dim]) for dim in w.apart]
         sizes = {other[x]: d.spans[x].hi.at(renamed) for x in dims}
         others = tuple(other.values())
         cond = every(*same, w.cond.at(renamed), isl.box_cond(others, sizes))
@@ -422,6 +438,12 @@ def _asked_for(s: Statement, readers: Sequence[Dep]) -> Cond:
                 conds.append(equal(dim, at))
         found.append(every(*conds))
     return simplified(some(*found))
+
+
+def _is_once(cond: Cond, dim: Dim) -> bool:
+    """Whether a condition says which point of a dim it means."""
+    equalities = (c for c in conjuncts(cond) if isinstance(c, Compare) and c.kind == "eq")
+    return any(dim in c.symbols for c in equalities)
 
 
 def _copied(value: Value) -> Load | None:

@@ -21,7 +21,6 @@ from ostinato.codegen.ir.partial_sums import GROUPED, groups_of
 from ostinato.codegen.ir.system import Axis, Load, Statement, System
 from ostinato.codegen.ir.tree import Span
 from ostinato.codegen.ir.values import Rewrite
-from ostinato.codegen.systems.carried import carried_dims
 from ostinato.codegen.systems.prepare import needed
 from ostinato.codegen.systems.product_axes import Form, Forms, ProductAxes
 from ostinato.codegen.systems.tile_choice import chosen_tiles, sums, typical
@@ -121,7 +120,6 @@ def tile(system: System, widths: Mapping[str, int], workers: int, target: Target
     """Split every dim that some statement has as a lane; loads follow their tensors."""
     statements = needed(system.statements, system.outputs.values())
     system = replace(system, statements=statements)
-    carried = carried_dims(statements)
     choice = chosen_tiles(system, widths, workers, target)
     lanes = choice.lanes
     tiles = {
@@ -131,7 +129,7 @@ def tile(system: System, widths: Mapping[str, int], workers: int, target: Target
         for d, width in choice.widths.items()
     }
     forms: dict[str, dict[Dim, Form]] = {
-        name: {d: _form(s, d, lanes[name], carried[name]) for d in tiles if d in s.dims}
+        name: {d: _form(s, d, lanes[name], choice.in_turn[name]) for d in tiles if d in s.dims}
         for name, s in statements.items()
     }
     products = ProductAxes(statements, forms)
@@ -157,10 +155,10 @@ def _tile(
     return Tile(dim, width, Dim(f"{dim.name}_o"), Dim(f"{dim.name}_i"), group, groups)
 
 
-def _form(statement: Statement, dim: Dim, lane: Dim | None, carried: frozenset[Dim]) -> Form:
+def _form(statement: Statement, dim: Dim, lane: Dim | None, in_turn: frozenset[Dim]) -> Form:
     if lane == dim:
         return "lane"
-    if statement.kind in ("input", "host") or lane is not None or dim in carried:
+    if statement.kind in ("input", "host") or lane is not None or dim in in_turn:
         return "whole"
     return "whole" if statement.fold.startswith("arg") and dim in statement.reduced else "split"
 

@@ -15,13 +15,15 @@ from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import Dim, Extent, evaluate, symbols
 
 ALONE = 0.5  # of the elements of the vectors of a point are used, or more
+FEW = 1 / 16  # of the elements of a value that a loop carries are read at a step, or less
 
 
 @dataclass(frozen=True)
 class TileChoice:
     """The lane of every statement (None: it has none), the rows per tile, and the ``points``.
 
-    ``free`` are the lanes that it might have had.
+    ``free`` are the lanes that it might have had, and ``in_turn`` the dims whose points it computes
+    one after the other: those that carry it or what it reads few elements of.
     Each point of such a dim is work for one worker as it is, without a tile: all that could run in
     tiles along it fills vectors by itself, and what is tiled along another dim has it as a loop.
     There may be several, such as the settings and the seeds of a sweep. ``short`` gives
@@ -30,6 +32,7 @@ class TileChoice:
 
     lanes: dict[str, Dim | None]
     free: dict[str, frozenset[Dim]]
+    in_turn: dict[str, frozenset[Dim]]
     widths: dict[Dim, int]
     points: frozenset[Dim]
     short: dict[Dim, int]
@@ -42,7 +45,8 @@ def chosen_tiles(
     statements = system.statements
     carried = carried_dims(statements)
     serial = serial_dims(statements, carried)
-    lanes = {name: _lanes(s, carried[name] | serial) for name, s in statements.items()}
+    in_turn = {n: carried[n] | _read_in_turn(s, carried, statements) for n, s in statements.items()}
+    lanes = {name: _lanes(s, in_turn[name] | serial) for name, s in statements.items()}
     chosen = _chosen(lanes, system, target)
     found: dict[Dim, int] = {}
     points: set[Dim] = set()
@@ -65,7 +69,7 @@ def chosen_tiles(
         if not width and _hinted(d, system.hints) is None:
             short[d] = found[d] * target.spread
     lanes_left = {name: None if d in points else d for name, d in chosen.items()}
-    return TileChoice(lanes_left, lanes, found, frozenset(points), short)
+    return TileChoice(lanes_left, lanes, in_turn, found, frozenset(points), short)
 
 
 def without_lone_points(system: System, target: Target) -> System:
@@ -131,6 +135,22 @@ def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
         return frozenset()
     taken = statement.reduced if statement.fold.startswith("arg") else frozenset[Dim]()
     return statement.lanes - carried - taken
+
+
+def _read_in_turn(
+    s: Statement, carried: Mapping[str, frozenset[Dim]], statements: Mapping[str, Statement]
+) -> frozenset[Dim]:
+    """The dims at whose points a statement reads few elements of what a loop carries along them.
+
+    The loop has them at hand at its step, and would keep all elements of all steps for a tile.
+    """
+    found = set[Dim]()
+    for x in s.reads:
+        source = statements[x.tensor]
+        if _row(s) <= FEW * prod(_length(a) for a in source.result_axes):
+            steps = zip(source.result_dims, x.dims, strict=True)
+            found |= {d for step, at in steps if step in carried[x.tensor] for d in at.dims}
+    return frozenset(found)
 
 
 def _nearest(system: System) -> Counter[Dim]:

@@ -87,7 +87,7 @@ class Pricing:
     def __init__(self, graph: EGraph, sizes: Sizes, profile: Profile) -> None:
         self._graph, self._sizes, self._cost = graph, sizes, CostModel(profile)
         self._inlined = _inlined(graph)
-        self._carried = _moved_from(graph, "rec", VIEWS | {"sl", "gather"})
+        self._carried = _moved_from(graph, "rec", VIEWS | {"sl"})
         self._rows = _rows(graph, sizes.tiles) if sizes.tiles else frozenset[int]()
         self._tiles = sizes.tiled
         self._numels: dict[int, int] = {}
