@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -222,6 +223,41 @@ def test_rows_that_fill_a_tile_look_up_rows_of_other_tiles() -> None:
     given: dict[str, Any] = {"x": numbers(3, 2, 3), "B": 3, "S": 2}
     found = interpreted(program, **given)["y"]
     np.testing.assert_allclose(found, np.asarray(program.interpret(**given)["y"]), rtol=2e-5)
+
+
+def tables() -> Made:
+    """Tables of rows, of which every step changes the entries from a place on."""
+    s, t = ot.dims("s t")
+    x = ot.input("x", over=(s, t), shape=3)
+    place = ot.floor(ot.abs(ot.sin(x.sum())) * 5).cast("int32").named("place")
+    table = ot.carry("table", ot.arange(21).cast("float32"), over=(s, t))
+    table.step(ot.where(ot.arange(21) < place, table, 0.5 * table + place))
+    read = table.take(20, axis=0)
+    return ot.Program(y=read.at(t=slice(None)).sum()), {"x": numbers(3, 4, 3), "S": 3, "T": 4}
+
+
+def test_rows_that_fill_a_tile_may_change_any_entries_of_their_tables() -> None:
+    """Loops over the entries that change are bounded by numbers that such rows have not."""
+    program, given = tables()
+    found = interpreted(program, **given)["y"]
+    np.testing.assert_allclose(found, np.asarray(program.interpret(**given)["y"]), rtol=2e-5)
+
+
+def test_what_may_have_been_changed_is_as_good_as_never_written() -> None:
+    """The places of all rows are lost: every entry may be the one of before."""
+    program, given = tables()
+
+    def without_places(functions: Sequence[Function]) -> list[Function]:
+        def is_lost(each: Statement) -> bool:
+            return isinstance(each, Do) and bool(re.fullmatch(r"st\d+_place", each.call.function))
+
+        return [
+            replace(f, body=changed(f.body, lambda x: Nothing("") if is_lost(x) else x))
+            for f in functions
+        ]
+
+    with pytest.raises(Trap, match="a part of the result `y` was never written"):
+        interpreted(program, change=without_places, **given)
 
 
 def test_a_loop_in_a_loop_over_rows_ends_with_the_row_in_turn() -> None:

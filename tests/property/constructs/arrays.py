@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import ostinato as ot
 from ostinato.language.tensor import Tensor
-from tests.property.constructs.table import Step, Workshop, construct, fits, place
+from tests.property.constructs.table import Step, Workshop, construct, fits, place, ragged
 
 
 def spread(x: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ def concat(w: Workshop, s: Step) -> Tensor | None:
 def gather_history(w: Workshop, s: Step) -> Tensor | None:
     """A step that is itself computed: a gather from the axis of a slice."""
     d, x = w.along(s), w.real(s)
-    if d is None or x.ndim > 1:
+    if d is None or x.ndim > 1 or ragged(x):
         return None
     index = spread(x.sum()) + d
     whole = place(x, d, slice(None, d + 1) if s.c == 1 else slice(None))

@@ -185,6 +185,7 @@ class _Running:
     function: Function
     names: Names
     lists: dict[int, Any] = field(default_factory=dict[int, Any])  # of living rows
+    is_sure: bool = True  # that the statement is reached
 
     def __post_init__(self) -> None:
         self.made: Names = {}
@@ -249,7 +250,7 @@ class _Running:
             case Write(array, index, value):
                 self.value(array)[int(self.value(index))] = int(self.value(value))
             case Do(call):
-                self.value(call)
+                self.do(call)
             case For(index, bounds, body):
                 self.loop(index, bounds, body)
             case While(test, body):
@@ -266,12 +267,39 @@ class _Running:
                 raise AssertionError(f"no meaning of {statement}")
 
     def loop(self, index: str, bounds: Sequence[Expression], body: Body) -> None:
-        for k in range(*(int(self.value(bound)) for bound in bounds)):
+        found = [self.value(bound) for bound in bounds]
+        if any(isinstance(x, Poison) for x in found):
+            self.unsure_loop(index, found, body)
+            return
+        for k in range(*map(int, found)):
             self.names[index] = k
             try:
                 self.body(body)
             except _Broken:
                 return
+
+    def unsure_loop(self, index: str, bounds: Sequence[Any], body: Body) -> None:
+        """Take every turn that there may be: what they leave is as good as never written."""
+        *first, end = bounds[:2]
+        ends = [x.least if isinstance(x, Poison) else x for x in first]
+        ends.append(end.most if isinstance(end, Poison) else end)
+        before, was_sure, self.is_sure = dict(self.names), self.is_sure, False
+        for k in range(*(int(POISON if x is None else x) for x in ends), *bounds[2:]):
+            self.names[index] = k
+            self.body(body)
+        self.is_sure = was_sure
+        changed = (name for name, x in before.items() if self.names[name] is not x)
+        self.names.update(dict.fromkeys(changed, POISON))
+
+    def do(self, call: Call) -> None:
+        """A call for what it stores."""
+        store = self.made.get(call.function)
+        if self.is_sure:
+            self.value(call)
+        elif store is _keep_part or (isinstance(store, partial) and store.func is _store):
+            store(*map(self.value, call.args[:-1]), POISON)
+        else:
+            int(POISON)
 
     def repeat(self, test: Expression, body: Body) -> None:
         while self.value(test):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ _SUFFIXES: dict[str, str] = {dtype: suffix for suffix, dtype in TYPES.items()}
 _FUNCTION = re.compile(r"(\w+?)_(f32|f64|i32|i64|u32)")
 _CAST = re.compile(r"cast_(i32|i64|u32)_(?:f32|f64)")
 _HALF = re.compile(r"(float16|bfloat16)_(bits_f32|value_u16)")
-_BOUND = re.compile(r"(minimum|maximum)_(?:i32|i64|u32)")
+_BOUND = re.compile(r"(min|max)(?:imum_(?:i32|i64|u32))?")
 _DRAW = re.compile(r"(uniform|normal|normal_apart)_(f32|f64)")
 
 Meaning = Callable[..., Any]
@@ -40,7 +40,8 @@ def scalar(name: str) -> Meaning | None:
         return _choose
     meaning = _scalar(name)
     if meaning is not None and (found := _BOUND.fullmatch(name)):
-        return partial(_bounded, found[1], meaning)
+        limited = partial(_bounded, f"{found[1]}imum", meaning)
+        return lambda *args: reduce(limited, args)
     return None if meaning is None else partial(_unless_poisoned, meaning)
 
 

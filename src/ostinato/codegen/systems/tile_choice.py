@@ -15,7 +15,7 @@ from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import Dim, Extent, evaluate, symbols
 
 ALONE = 0.5  # of the elements of the vectors of a point are used, or more
-FEW = 1 / 16  # of the elements of a value that a loop carries are read at a step, or less
+FEW = 1 / 16  # of the elements of a value that a loop carries, or less
 
 
 @dataclass(frozen=True)
@@ -140,14 +140,15 @@ def _lanes(statement: Statement, carried: frozenset[Dim]) -> frozenset[Dim]:
 def _read_in_turn(
     s: Statement, carried: Mapping[str, frozenset[Dim]], statements: Mapping[str, Statement]
 ) -> frozenset[Dim]:
-    """The dims at whose points a statement reads few elements of what a loop carries along them.
+    """The dims at whose points a statement makes few numbers of what a loop carries along them.
 
-    The loop has them at hand at its step, and would keep all elements of all steps for a tile.
+    The loop has that at hand at its step, and would keep all elements of all steps for a tile. Only
+    products gain more by many rows.
     """
     found = set[Dim]()
-    for x in s.reads:
+    for x in s.reads if s.kind != "matmul" else ():
         source = statements[x.tensor]
-        if _row(s) <= FEW * prod(_length(a) for a in source.result_axes):
+        if _row(s, s.reduced) <= FEW * _row(source, source.reduced):
             steps = zip(source.result_dims, x.dims, strict=True)
             found |= {d for step, at in steps if step in carried[x.tensor] for d in at.dims}
     return frozenset(found)
