@@ -72,7 +72,7 @@ def test_results_are_those_of_the_definition(ahead: int, games: int) -> None:
             np.testing.assert_allclose(found[name], value, 2e-4, 2e-5, err_msg=name)
 
 
-@pytest.mark.parametrize("without", ["results apart", "rows at points"])
+@pytest.mark.parametrize("without", ["parts apart", "rows at points"])
 def test_exact_programs_have_the_same_bits_with_and_without(without: str) -> None:
     with_all, other = (
         frames(ahead=0).compile(exact=True, threads=2, without=w, checks="addresses")

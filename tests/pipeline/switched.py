@@ -156,7 +156,7 @@ OTHERWISE: Mapping[str, str] = {
     "rules": "attention",
     "local search": "heads",
     "forms": "heads",
-    "results apart": "frames",
+    "parts apart": "frames",
     "single steps": "one update",
     "rows at points": "frames",
     "tiles of rows": "squares",

@@ -132,8 +132,8 @@ PASSES: tuple[Pass, ...] = (
         necessary="such functions take addresses",
     ),
     Pass(
-        "results apart", "codegen.systems.results_apart.results_apart",
-        "Copies short results of a Python function out of the row that they share with long ones.",
+        "parts apart", "codegen.systems.parts_apart.parts_apart",
+        "Copies small parts, which others read, of what a Python function gives or a loop carries.",
         needs="equations",
         gives="what is kept for later is as long as what is read",
     ),

@@ -293,10 +293,10 @@ class _Running:
 
     def do(self, call: Call) -> None:
         """A call for what it stores."""
-        store = self.made.get(call.function)
+        store: Any = self.made.get(call.function)
         if self.is_sure:
             self.value(call)
-        elif store is _keep_part or (isinstance(store, partial) and store.func is _store):
+        elif getattr(store, "func", store) in (_store, _keep_part):
             store(*map(self.value, call.args[:-1]), POISON)
         else:
             int(POISON)

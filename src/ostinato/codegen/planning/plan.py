@@ -27,8 +27,8 @@ from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.systems.axes import whole_operands
 from ostinato.codegen.systems.partial_folds import with_fills
+from ostinato.codegen.systems.parts_apart import parts_apart
 from ostinato.codegen.systems.prepare import pad_outputs, without_single_steps
-from ostinato.codegen.systems.results_apart import results_apart
 from ostinato.codegen.systems.rows_at_points import rows_at_points
 from ostinato.codegen.systems.tile import Tiled, tile
 from ostinato.codegen.systems.tile_choice import without_lone_points
@@ -141,7 +141,7 @@ def _prepared(system: System, target: Target, run: Passes) -> System:
     """The system with whole boxes and operands, and without what runs only once."""
     system = run.made("padded outputs", pad_outputs(system))
     system = run.made("whole operands", whole_operands(system))
-    system = run.optional("results apart", system, results_apart, system)
+    system = run.optional("parts apart", system, parts_apart, system)
     system = run.optional("single steps", system, without_single_steps, system)
     return without_lone_points(system, target)
 
