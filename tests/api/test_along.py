@@ -155,6 +155,7 @@ def test_a_single_position_collects_everything() -> None:
 def test_positions_that_int32_cannot_hold_are_outside() -> None:
     index = np.array([2**32 + 1, -(2**40), 1], "int64")
     assert value(ot.scatter_add(1, ot.constant(index), size=2)).tolist() == [0, 1]
+    assert value(ot.scatter_add(ot.constant(3), ot.constant(index), size=2)).tolist() == [0, 3]
 
 
 def test_an_axis_may_be_as_long_as_a_dimension() -> None:

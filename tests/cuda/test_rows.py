@@ -91,6 +91,6 @@ def test_an_environment_lives_in_the_variables_of_one_thread(
     simulate()
     text = kernels(environment()[0])
     text = text[text.index("own_state_motion_0 = ") :]
-    steps = text[text.index("while t < T") : text.index("own_state_motion_0\n")]
+    steps = text[text.index("while t < T") : text.rindex("own_state_motion_0\n")]
     assert "barrier" not in steps
     assert "own_state_motion_3 = f32(" in steps

@@ -144,6 +144,12 @@ PASSES: tuple[Pass, ...] = (
         gives="no loop of one step around what others could share",
     ),
     Pass(
+        "entries in turn", "codegen.systems.entries_in_turn.entries_in_turn",
+        "Adds sums at computed positions to a carried table one after the other, where it lies.",
+        needs="whole operands",
+        gives="a step changes the entries at its positions, and passes over no others",
+    ),
+    Pass(
         "rows at points", "codegen.systems.rows_at_points.rows_at_points",
         "Makes axes that are read at points of a dimension that dimension, to run in its tiles.",
         needs="equations",

@@ -78,3 +78,19 @@ def updated_cell(w: Workshop, s: Step) -> Tensor | None:
     count[following] = ot.where(is_cell, count + 1, count)
     seen = place(cells, d, d)[s.c]
     return seen.sum() + count.max().cast(x.dtype) * 0.125
+
+
+@construct("tables")
+def added_at_places(w: Workshop, s: Step) -> Tensor | None:
+    """Several entries of a table change in a step, by what is added at their positions."""
+    d, x = w.along(s), w.real(s)
+    if d is None or ragged(x):
+        return None
+    x = ot.sin(x.sum()) if x.ndim else x
+    chosen = step_of(x, d, ENTRIES + 2)
+    places = ot.stack([chosen, chosen * 0 + s.c, step_of(x * 0.5, d, ENTRIES) - 2])
+    table = ot.carry(f"r{w.number}", ot.arange(64).cast(x.dtype), over=w.over(x))
+    read = table.take(step_of(x, d), axis=0)
+    more = ot.scatter_add(0.25 * (x - read) if s.c == 1 else x, places, 64)
+    table.step(table - 0.5 * more if s.c == 2 else table + more)
+    return read

@@ -26,6 +26,7 @@ from ostinato.codegen.planning.planned import Plan as Plan
 from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.systems.axes import whole_operands
+from ostinato.codegen.systems.entries_in_turn import InTurn, entries_in_turn
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.parts_apart import parts_apart
 from ostinato.codegen.systems.prepare import pad_outputs, without_single_steps
@@ -64,9 +65,21 @@ def plan(system: System, options: PlanOptions) -> Plan:
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
+    run, target, plain = options.passes, options.target, InTurn(system)
+    system = _prepared(system, target, run)
+    found = run.optional("entries in turn", plain, entries_in_turn, system, target, options.exact)
+    if found.shared:
+        made = _planned(found.system, options)
+        owners = {name: s.owner for name, s in made.storage.items()}
+        if all(len({owners.get(name, "") for name in names}) == 1 for names in found.shared):
+            return made
+    return _planned(system, options)
+
+
+def _planned(given: System, options: PlanOptions) -> Plan:
+    """The plan of a prepared system."""
     target, run, exact = options.target, options.passes, options.exact
-    system = given = _prepared(system, target, run)
-    system = run.optional("rows at points", system, rows_at_points, system)
+    system = run.optional("rows at points", given, rows_at_points, given)
     if not exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
     tiled = run.made("tiles", tile(system, options.widths, options.workers, target))

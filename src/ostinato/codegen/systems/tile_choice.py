@@ -12,7 +12,7 @@ from ostinato.codegen.ir.system import Axis, Load, Statement, System
 from ostinato.codegen.systems.carried import carried_dims, serial_dims
 from ostinato.codegen.target import Target
 from ostinato.machine.profile import TYPICAL_EXTENT
-from ostinato.pdg.index import Dim, Extent, evaluate, symbols
+from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, symbols
 
 ALONE = 0.5  # of the elements of the vectors of a point are used, or more
 FEW = 1 / 16  # of the elements of a value that a loop carries, or less
@@ -224,8 +224,15 @@ def _hinted(dim: Dim, hints: Mapping[str, int]) -> int | None:
 
 def typical(dim: Dim, hints: Mapping[str, int]) -> int:
     """What the extent of a dim usually is; 0 where that follows from another dim."""
-    usual = {x.name: TYPICAL_EXTENT for x in symbols(dim.extent) if isinstance(x, Extent)}
-    return _hinted(dim, {**usual, **hints}) or 0
+    return usual(expr(dim.extent), hints)
+
+
+def usual(size: Expr, hints: Mapping[str, int]) -> int:
+    """What a size usually is; 0 where that follows from a dim."""
+    if size.dims:
+        return 0
+    extents = (x for x in symbols(size) if isinstance(x, Extent))
+    return evaluate(size, {x: hints.get(x.name, TYPICAL_EXTENT) for x in extents})
 
 
 def sums(dim: Dim, own: Sequence[Statement]) -> int:

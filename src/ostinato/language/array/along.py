@@ -137,8 +137,9 @@ def scatter_add(updates: Operand, index: Node, size: Expr, axis: int, where: str
     """Return sums of updates by their positions along an axis, which gets ``size`` elements."""
     accepts = AXIS_FUNCTIONS["scatter"].accepts
     dtype = accepted(common_dtype((updates,), where), accepts)
-    rank = 0 if isinstance(updates, Node) else index.rank
-    x = convert(updates, dtype, rank, where)
+    is_one = not isinstance(updates, Node) or not updates.rank
+    x = convert(updates, dtype, where=where)
+    x = pad_rank(x, index.rank) if is_one else x
     k = axis_of(x, axis, where) - x.rank
     if index.rank == 0:
         index = pad_rank(index, x.rank)

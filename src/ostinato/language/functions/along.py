@@ -131,7 +131,8 @@ def scatter_add(updates: Operand, index: object, size: Size, axis: int = -1) -> 
     Positions outside 0 ... size - 1 drop out. The gradient of `take` is made of it.
 
     Shapes: index (m,) moves whole parts, updates (..., m, ...) -> (..., size, ...); or it has one
-    axis per axis of the updates, as in `take_along_axis`, or none, and broadcasts.
+    axis per axis of the updates, as in `take_along_axis`, or none, and broadcasts. One update is
+    added at every position.
 
     >>> import ostinato as ot
     >>> count = ot.scatter_add(1, ot.constant([2, 0, 2, 9]), size=3)

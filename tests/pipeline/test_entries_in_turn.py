@@ -1,0 +1,152 @@
+"""Sums at computed positions change a carried table where it lies, one position after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ostinato as ot
+from ostinato import nn, optim
+
+SIZE, PLACES, STEPS = 150, 4, 7
+t = ot.dims("t")
+places = ot.input("places", (PLACES,), "int32", over=t)
+x = ot.input("x", over=t)
+IN_TURN = "_in_turn["  # the table of a step
+
+
+def given(seed: int = 0) -> dict[str, Any]:
+    """Places of which some are outside, and some the same."""
+    rng = np.random.default_rng(seed)
+    found = rng.integers(-5, SIZE + 5, (STEPS, PLACES)).astype(np.int32)
+    found[0], found[1] = [0, SIZE - 1, SIZE, -1], [3, 3, 3, 8]
+    return {"places": found, "x": rng.normal(size=STEPS).astype(np.float32)}
+
+
+def updates() -> ot.Tensor:
+    """Of each place another one."""
+    return x * (ot.arange(PLACES).cast("float32") + 0.5)
+
+
+def added(old: ot.Tensor) -> ot.Tensor:
+    return ot.scatter_add(updates(), places, SIZE)
+
+
+CHANGES: dict[str, Callable[[ot.Tensor], ot.Tensor]] = {
+    "added": lambda old: old + added(old),
+    "the other way round": lambda old: added(old) + old,
+    "subtracted": lambda old: old - added(old),
+    "scaled": lambda old: old - 0.25 * added(old) * 2.0,
+    "divided": lambda old: old + -added(old) / 4.0,
+    "one update for all places": lambda old: old + ot.scatter_add(x, places, SIZE),
+    "of what is read": lambda old: old + ot.scatter_add(x - old.take(places, axis=0), places, SIZE),
+}
+WHOLE: dict[str, Callable[[ot.Tensor], ot.Tensor]] = {
+    "scaled by what may be infinite": lambda old: old + added(old) * x,
+    "decayed too": lambda old: 0.9 * old + added(old),
+    "divided by none": lambda old: old + added(old) / 0.0,
+    "the largest beside": lambda old: ot.maximum(old + added(old), 0.0),
+}
+
+
+def program(change: Callable[[ot.Tensor], ot.Tensor], every: bool = False) -> ot.Program:
+    table = ot.carry("table", ot.arange(SIZE).cast("float32") * 0.1, over=t)
+    seen = table.take(places, axis=0).sum()
+    following = change(table)
+    table.step(following)
+    outputs = {"seen": seen, "last": table.final}
+    return ot.Program(**outputs, **({"every": following} if every else {}))
+
+
+def source(compiled: Any) -> str:
+    return str(compiled.executable.artifact.source)
+
+
+def assert_right(made: ot.Program, arguments: dict[str, Any], **options: Any) -> str:
+    compiled = made.compile(**options)
+    with np.errstate(all="ignore"):
+        found, expected = compiled(**arguments), made.interpret(**arguments)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, 1e-5, 1e-5, err_msg=name)
+    return source(compiled)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_entries_change_in_turn(name: str, tmp_path: Path) -> None:
+    made = program(CHANGES[name])
+    assert "few along a0" in assert_right(made, given(), certificate=tmp_path / "turn.json")
+    assert ot.verify_certificate(tmp_path / "turn.json", made).holds
+    for options in ({"hints": {"T": 1000}}, {"without": ["entries in turn"]}, {"exact": True}):
+        text = assert_right(made, given(1), **options)
+        assert (IN_TURN in text) is ("hints" in options)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_changes_all_entries_passes_over_all(name: str) -> None:
+    assert IN_TURN not in assert_right(program(WHOLE[name]), given())
+
+
+def test_a_table_that_others_keep_is_not_copied_at_every_place() -> None:
+    """Its history is a result: steps over places would copy it at each of them."""
+    assert IN_TURN not in assert_right(program(CHANGES["added"], every=True), given())
+    table = ot.carry("table", ot.zeros(SIZE), over=t)
+    following = table + added(table)
+    table.step(following)
+    change = (following * table).sum()
+    assert IN_TURN not in assert_right(ot.Program(change=change.at(t=slice(None))), given())
+
+
+def test_counts_are_the_same_in_any_order_and_so_are_exact_programs() -> None:
+    count = ot.carry("count", ot.zeros(SIZE, "int32"), over=t)
+    count.step(count + ot.scatter_add(1, places, SIZE))
+    made = ot.Program(count=count.final)
+    assert IN_TURN in assert_right(made, {"places": given()["places"]}, exact=True)
+
+
+@pytest.mark.parametrize("order", ["s t", "t s"])
+def test_every_row_has_a_table_of_its_own(order: str) -> None:
+    over = ot.dims(order)
+    at, z = ot.input("at", (PLACES,), "int32", over=over), ot.input("z", over=over)
+    table = ot.carry("table", ot.zeros(SIZE), over=over)
+    value = table.take(at, axis=0).sum()
+    table.step(table + ot.scatter_add(0.1 * (z - value), at, SIZE))
+    made = ot.Program(value=value.at(t=slice(None)).sum())
+    sizes = tuple({"s": 5, "t": STEPS}[d.name] for d in over)
+    rng = np.random.default_rng(0)
+    arguments = {
+        "at": rng.integers(-2, SIZE + 2, (*sizes, PLACES)).astype(np.int32),
+        "z": rng.normal(size=sizes).astype(np.float32),
+    }
+    for threads in (1, 3):
+        assert IN_TURN in assert_right(made, arguments, threads=threads)
+
+
+@pytest.mark.parametrize("batch", [PLACES, None])
+def test_embeddings_learn_at_the_rows_of_a_batch(batch: int | None) -> None:
+    """By gradient descent: the gradient of a gather is a sum at its positions."""
+    i, b = ot.dims("i b")
+    token = ot.input("token", (batch,) if batch else (), "int32", over=i if batch else (i, b))
+    table = nn.Embedding(1500, 3, over=ot.carried(i))
+    score = table(token).sum(-1)
+    loss = ((score - 1.0) ** 2).mean() if batch else ((score - 1.0) ** 2)[i, :].mean()
+    table.update(optim.SGD(0.5), loss)
+    made = ot.Program(loss=loss, table=table.final.weight)
+    shape = (6, batch or 9)
+    rng = np.random.default_rng(1)
+    token_of = rng.integers(0, 1500, shape).astype(np.int32)
+    assert IN_TURN in assert_right(made, {"token": token_of, "seed": 2})
+
+
+def test_a_gradient_through_the_steps_is_right() -> None:
+    start = ot.input("start", (SIZE,))
+    table = ot.carry("table", start, over=t)
+    value = table.take(places, axis=0).sum()
+    table.step(table + ot.scatter_add(0.1 * (x - value) ** 2, places, SIZE))
+    loss = (value**2).at(t=slice(None)).sum()
+    made = ot.Program(loss=loss, slope=ot.grad(loss, start))
+    arguments = given() | {"start": np.linspace(0, 1, SIZE, dtype=np.float32)}
+    assert_right(made, arguments)
