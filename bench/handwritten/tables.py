@@ -1,4 +1,4 @@
-"""Q-learning as one would write it by hand with Numba."""
+"""Q-learning and tile coding as one would write them by hand with Numba."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.harness.timing import rates
-from bench.ours.tables import DISCOUNT, RATE, world
+from bench.ours.tables import DISCOUNT, RATE, STEP, tiles, world
 from ostinato.codegen.cpu.numba_door import njit
 
 Numbers = npt.NDArray[np.float32]
@@ -46,5 +46,32 @@ def q_learning(places: int, steps: int) -> Callable[[], float]:
     def run(iterations: int) -> None:
         for _ in range(iterations):
             learnt(*given)
+
+    return rates(run, steps)
+
+
+@njit()
+def foretold(
+    tile: npt.NDArray[np.int32], reward: Numbers, weights: int
+) -> tuple[np.float32, Numbers]:
+    weight, total = np.zeros(weights, np.float32), np.float32(0)
+    for t in range(len(reward)):
+        value = following = np.float32(0)
+        for k in range(tile.shape[1]):
+            value += weight[tile[t, k]]
+            following += weight[tile[min(t + 1, len(reward) - 1), k]]
+        total += value
+        error = reward[t] + np.float32(DISCOUNT) * following - value
+        for k in range(tile.shape[1]):
+            weight[tile[t, k]] += np.float32(STEP) * error
+    return total, weight
+
+
+def tile_coding(weights: int, steps: int) -> Callable[[], float]:
+    given = [*tiles(weights, steps).values()]
+
+    def run(iterations: int) -> None:
+        for _ in range(iterations):
+            foretold(*given, weights)
 
     return rates(run, steps)

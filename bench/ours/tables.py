@@ -1,4 +1,4 @@
-"""Values of a table of which every step changes one: Q-learning."""
+"""Values of a table of which every step changes one or a few: Q-learning, tile coding."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import ostinato as ot
 from bench.ours.called import called
 
 ACTIONS, RATE, DISCOUNT = 6, 0.1, 0.95
+TILINGS, STEP = 8, 0.0125
 
 
 def world(places: int, steps: int) -> dict[str, npt.NDArray[np.generic]]:
@@ -48,3 +49,31 @@ def learning(places: int) -> ot.Program:
 
 def q_learning(places: int, steps: int, threads: int = 0) -> Callable[[], float]:
     return called(learning(places), world(places, steps), steps, threads)
+
+
+def tiles(weights: int, steps: int) -> dict[str, npt.NDArray[np.generic]]:
+    """The tiles of every step, one of each tiling, and what is earned after it."""
+    rng = np.random.default_rng(0)
+    each = weights // TILINGS
+    found = rng.integers(0, each, (steps, TILINGS)) + each * np.arange(TILINGS)
+    return {"tile": found.astype(np.int32), "reward": rng.normal(size=steps).astype(np.float32)}
+
+
+def coding(weights: int) -> ot.Program:
+    """What is foretold of every step, added up, and the weights in the end.
+
+    Source: Sutton and Barto 2018, semi-gradient TD(0) with tile coding.
+    """
+    t = ot.dims("t")
+    tile = ot.input("tile", (TILINGS,), dtype="int32", over=t)
+    reward = ot.input("reward", over=t)
+    weight = ot.carry("weight", ot.zeros(weights), over=t)
+    value = weight.take(tile, axis=0).sum()
+    following = weight.take(tile[ot.minimum(t + 1, t.size - 1)], axis=0).sum()
+    error = reward + DISCOUNT * following - value
+    weight.step(weight + ot.scatter_add(STEP * error, tile, weights))
+    return ot.Program(value=value[:].sum(), weight=weight.final)
+
+
+def tile_coding(weights: int, steps: int, threads: int = 0) -> Callable[[], float]:
+    return called(coding(weights), tiles(weights, steps), steps, threads)

@@ -12,6 +12,7 @@ UNITS = {
     "kalman": "steps/s",
     "particle": "particles/s",
     "q_learning": "steps/s",
+    "tile_coding": "steps/s",
     "along_rows": "elements/s",
     "searched": "values/s",
     "drawn": "elements/s",
@@ -102,6 +103,16 @@ CASES = (
         for places in (500, 100_000)
     ),
     *(
+        case(
+            "tables",
+            "tile_coding",
+            {"weights": weights, "steps": 10000},
+            by_hand("tables", "tile_coding"),
+            *peers("tables", "tile_coding"),
+        )
+        for weights in (4096, 1 << 20)
+    ),
+    *(
         found(name, rows, length)
         for name in FUNCTIONS
         for rows, length in ((512, 4096), (20000, 64))
@@ -124,7 +135,8 @@ SUITE = Suite(
         "logarithms or as scaled products, the loss of connectionist temporal classification\n"
         "with its gradient, beams of a bigram model. Alignments: edit distances, Smith-Waterman\n"
         "scores. Filters: Kalman's on four states, and particles with systematic resampling.\n"
-        "Tables: Q-learning, of which a step changes one value of six for each of its places.\n"
+        "Tables: Q-learning, of which a step changes one value of six for each of its places,\n"
+        "and TD(0) with tile coding, of which a step changes a weight of each of eight tilings.\n"
         "Rows: what is found along the last axis, places in an order, draws of one of many words.\n"
         "A call takes arrays and returns results; JAX's arrays are on its device before, time\n"
         "first. ostinato has the equations as they are in textbooks; the peers have one jitted\n"

@@ -4,7 +4,7 @@ import pytest
 from bench.handwritten import reinforce, tables
 from bench.handwritten.network import HIDDEN, MOST, NETWORK, initial
 from bench.handwritten.ppo import Setup, run
-from bench.ours.tables import learning, world
+from bench.ours.tables import coding, learning, tiles, world
 
 
 def test_the_handwritten_ppo_learns() -> None:
@@ -45,3 +45,11 @@ def test_q_learning_by_hand_learns_what_the_equations_say() -> None:
     earned, value = tables.learnt(*given.values())
     np.testing.assert_allclose(found["value"], value, atol=1e-5)
     np.testing.assert_allclose(found["earned"], earned, rtol=1e-5)
+
+
+def test_tile_coding_by_hand_foretells_what_the_equations_say() -> None:
+    given = tiles(weights=64, steps=300)
+    found = coding(64).compile()(**given)
+    value, weight = tables.foretold(*given.values(), 64)
+    np.testing.assert_allclose(found["weight"], weight, atol=1e-5)
+    np.testing.assert_allclose(found["value"], value, rtol=1e-4)

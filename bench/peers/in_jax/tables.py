@@ -1,8 +1,9 @@
-"""Q-learning in JAX: a scan that sets one entry of the table it carries."""
+"""Q-learning and tile coding in JAX: a scan that changes entries of the table it carries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from jax import lax
 from bench.peers.in_jax.called import called
 
 ACTIONS, RATE, DISCOUNT = 6, 0.1, 0.95
+TILINGS, STEP = 8, 0.0125
 
 
 def world(places: int, steps: int) -> list[jax.Array]:
@@ -45,3 +47,31 @@ def learnt(
 
 def q_learning(places: int, steps: int) -> Callable[[], float]:
     return called(learnt, world(places, steps), steps)
+
+
+def tiles(weights: int, steps: int) -> list[jax.Array]:
+    rng = np.random.default_rng(0)
+    each = weights // TILINGS
+    found = rng.integers(0, each, (steps, TILINGS)) + each * np.arange(TILINGS)
+    reward = jnp.asarray(rng.normal(size=steps), jnp.float32)
+    return [jnp.asarray(found, jnp.int32), reward]
+
+
+@partial(jax.jit, static_argnames="weights")
+def foretold(tile: jax.Array, reward: jax.Array, weights: int) -> tuple[jax.Array, jax.Array]:
+    after = jnp.concatenate([tile[1:], tile[-1:]])
+
+    def step(
+        weight: jax.Array, given: tuple[jax.Array, jax.Array, jax.Array]
+    ) -> tuple[jax.Array, jax.Array]:
+        here, there, earned = given
+        value = weight[here].sum()
+        error = earned + DISCOUNT * weight[there].sum() - value
+        return weight.at[here].add(STEP * error), value
+
+    weight, value = lax.scan(step, jnp.zeros(weights), (tile, after, reward))
+    return value.sum(), weight
+
+
+def tile_coding(weights: int, steps: int) -> Callable[[], float]:
+    return called(partial(foretold, weights=weights), tiles(weights, steps), steps)
