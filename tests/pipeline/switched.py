@@ -18,7 +18,7 @@ from tests.codegen.test_rows import squares
 from tests.pipeline.test_begin import descent
 from tests.pipeline.test_carries import program as carried
 from tests.pipeline.test_ends import episodes
-from tests.pipeline.test_entries_in_turn import CHANGES
+from tests.pipeline.test_entries_in_turn import CHANGES, ONE
 from tests.pipeline.test_entries_in_turn import program as counted
 from tests.pipeline.test_kept_elements import chosen as number
 from tests.pipeline.test_kept_elements import entry, table
@@ -135,6 +135,7 @@ PROGRAMS: Mapping[str, Switched] = {
     "chosen": Switched(chosen, {"T": 5}),
     "matrix sum": Switched(matrix_sum, {"T": 3}),
     "counted": Switched(lambda: counted(CHANGES["added"]), {"T": 5}),
+    "seen": Switched(lambda: counted(ONE["one"]), {"T": 5}),
     "spread": Switched(spread_of_rows, {"B": 300}),
     "turned": Switched(turned),
     "survivors": Switched(survivors, {"B": 70, "T": 12}),
@@ -161,6 +162,7 @@ OTHERWISE: Mapping[str, str] = {
     "forms": "heads",
     "parts apart": "frames",
     "single steps": "one update",
+    "few changed": "seen",
     "entries in turn": "counted",
     "rows at points": "frames",
     "tiles of rows": "squares",

@@ -144,6 +144,12 @@ PASSES: tuple[Pass, ...] = (
         gives="no loop of one step around what others could share",
     ),
     Pass(
+        "few changed", "codegen.systems.entries_in_turn.few_changed",
+        "Leaves entries as they are where zeros are added to all but those at a position.",
+        needs="whole operands",
+        gives="sums of a table and of what is 0 elsewhere are choices",
+    ),
+    Pass(
         "entries in turn", "codegen.systems.entries_in_turn.entries_in_turn",
         "Adds sums at computed positions to a carried table one after the other, where it lies.",
         needs="whole operands",

@@ -7,7 +7,7 @@ index, where the test compares it with something else, and tests as they stand.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal
 
@@ -30,6 +30,7 @@ from ostinato.pdg.index import Dim, Extent, expr
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 TURNED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 ONE, TRUE, FALSE = Literal_(1, "int64"), Literal_(True, "bool"), Literal_(False, "bool")
+FAR = 2**62  # behind the end of any axis
 PLACES = tuple(Dim(f"axis {k}") for k in range(8))  # stand for the axes of any statement
 
 
@@ -100,6 +101,11 @@ def updated_at(s: Statement, axes: Sequence[Axis]) -> tuple[frozenset[Value], ..
     return tuple(frozenset(at for axis, at in found if axis == a.index) for a in axes)
 
 
+def bounds_of(test: Value) -> tuple[Bound, ...]:
+    """What bounds indices wherever a computed condition holds."""
+    return tuple(x for x in _limits(test, True, {}) if isinstance(x, Bound))
+
+
 def _limits(test: Value, holds: bool, inner: Mapping[Load, Value]) -> Limits:
     """What is true wherever a computed condition holds, or does not."""
     if isinstance(test, Load) and test in inner:
@@ -109,6 +115,10 @@ def _limits(test: Value, holds: bool, inner: Mapping[Load, Value]) -> Limits:
             return _limits(of, not holds, inner)
         case Call("and" | "or" as fn, args) if holds == (fn == "and"):
             return frozenset[Test]().union(*(_limits(x, holds, inner) for x in args))
+        case Call("and" | "or" as fn, (a, b)):
+            one, two = (x if holds else Call("not", (x,), "bool") for x in (a, b))
+            found = (*_relaxed(one, two, inner), *_relaxed(two, one, inner))
+            return frozenset(found) or frozenset((Test(Call("or", (one, two), "bool")),))
         case Call(fn, (a, b)) if fn in NEGATED and a.dtype == "int32":
             kind = fn if holds else NEGATED[fn]
             bounds = frozenset((*_bounds(kind, a, b), *_bounds(TURNED[kind], b, a)))
@@ -117,6 +127,14 @@ def _limits(test: Value, holds: bool, inner: Mapping[Load, Value]) -> Limits:
             return _asked(cond if holds else negation(cond))
         case _:
             return frozenset((Test(test if holds else Call("not", (test,), "bool")),))
+
+
+def _relaxed(test: Value, other: Value, inner: Mapping[Load, Value]) -> Iterator[Bound]:
+    """The bounds of indices where one test holds or another one, which is asked before."""
+    for x in _limits(test, True, inner):
+        if isinstance(x, Bound) and x.axis not in value_symbols(other):
+            none = Literal_(0 if x.side == "low" else FAR, "int64")
+            yield replace(x, of=Call("where", (other, none, x.of), "int64"))
 
 
 def _bounds(kind: str, index: Value, at: Value) -> Iterator[Bound]:

@@ -26,7 +26,7 @@ from ostinato.codegen.planning.planned import Plan as Plan
 from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.systems.axes import whole_operands
-from ostinato.codegen.systems.entries_in_turn import InTurn, entries_in_turn
+from ostinato.codegen.systems.entries_in_turn import InTurn, entries_in_turn, few_changed
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.parts_apart import parts_apart
 from ostinato.codegen.systems.prepare import pad_outputs, without_single_steps
@@ -65,14 +65,15 @@ def plan(system: System, options: PlanOptions) -> Plan:
 
     Errors: CycleError if statements depend on each other so that no order computes them.
     """
-    run, target, plain = options.passes, options.target, InTurn(system)
+    run, target, exact = options.passes, options.target, options.exact
     system = _prepared(system, target, run)
-    found = run.optional("entries in turn", plain, entries_in_turn, system, target, options.exact)
-    if found.shared:
-        made = _planned(found.system, options)
-        owners = {name: s.owner for name, s in made.storage.items()}
-        if all(len({owners.get(name, "") for name in names}) == 1 for names in found.shared):
-            return made
+    system = run.optional("few changed", system, few_changed, system, exact)
+    found = run.optional("entries in turn", system, entries_in_turn, system, target, exact)
+    made = _planned(found, options)
+    owners = {name: s.owner for name, s in made.storage.items()}
+    groups = found.shared if isinstance(found, InTurn) else ()
+    if all(len({owners.get(name, "") for name in names}) == 1 for names in groups):
+        return made
     return _planned(system, options)
 
 

@@ -1,18 +1,23 @@
-"""Sums at computed positions are added to a table that a loop carries one after the other.
+"""What is added to a few entries of a table that a loop carries changes no others.
+
+``w + one_hot(place, n)`` and ``w + where(position == place, v, 0)`` add zeros to all others: both
+are ``where(position == place, w + v, w)``, for which `ostinato.codegen.masks.kept_elements` visits
+one entry.
 
 ``w + scatter_add(updates, places, n)`` passes over all of ``w`` to change a few entries. In a loop
 of its own, with a step for each of the places, an update changes one entry, and all of them take
-place where ``w`` lies: `ostinato.codegen.masks.kept_elements` visits no other one.
+place where ``w`` lies.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from math import isfinite
 
+from ostinato.codegen.ir.changed_elements import bounds_of
 from ostinato.codegen.ir.system import (
     Axis,
     Call,
@@ -51,27 +56,39 @@ class _Sum:
 
 
 @dataclass(frozen=True)
-class InTurn:
+class InTurn(System):
     """A system in which some sums are added in turn, and the tensors that have to share memory.
 
     Where they do not, each step would copy a table: such a system is worse than the one before.
     """
 
-    system: System
     shared: tuple[tuple[str, ...], ...] = ()
 
 
-def entries_in_turn(system: System, target: Target, exact: bool) -> InTurn:
+def few_changed(system: System, exact: bool) -> System:
+    """Return the system with choices, where zeros are added to all entries but few.
+
+    An ``exact`` program tells -0.0 from 0.0, which it becomes where zero is added.
+    """
+    out = dict(system.statements)
+    for name, s in system.statements.items():
+        if s.kind == "map" and not (exact and s.dtype in FLOATS):
+            values = [_where(s, value) for _, value in s.clauses]
+            both = zip(s.clauses, values, strict=True)
+            if any(values):
+                out[name] = replace(s, clauses=tuple((c, new or old) for (c, old), new in both))
+    return replace(system, statements=out)
+
+
+def entries_in_turn(system: System, target: Target, exact: bool) -> System:
     """Return the system with loops over places in the place of sums at them.
 
     Floats add up in another order than is written, so an ``exact`` program has only integers so.
     Threads that do an item together pass over a table in less time than they take turns.
     """
-    if target.deals_out_rows:
-        return InTurn(system)
     found = {x.s.name: x for x in _sums(system) if not (exact and x.s.dtype in FLOATS)}
-    if not found:
-        return InTurn(system)
+    if not found or target.deals_out_rows:
+        return system
     gone = {each.scatter.name for each in found.values()}
     out: dict[str, Statement] = {}
     shared: list[tuple[str, ...]] = []
@@ -84,7 +101,49 @@ def entries_in_turn(system: System, target: Target, exact: bool) -> InTurn:
             shared.append((found[name].table.tensor, *(step.name for step in steps), name))
         elif name not in gone:
             out[name] = s
-    return InTurn(replace(system, statements=out), tuple(shared))
+    kept = {f.name: getattr(system, f.name) for f in fields(system)}
+    return InTurn(**{**kept, "statements": out}, shared=tuple(shared))
+
+
+def _where(s: Statement, value: Value) -> Value | None:
+    """A sum as a choice of what it changes, if that is few entries of what it reads."""
+    match value:
+        case Call("add", (Load() as old, more)) | Call("sub", (Load() as old, more)):
+            pass
+        case Call("add", (more, Load() as old)):
+            pass
+        case _:
+            return None
+    found = _unless_zero(more) if old.axes == s.here.axes and not old.picks else None
+    if found is None or not bounds_of(found[0]):
+        return None
+    test, added = found
+    return Call("where", (test, Call(value.fn, (old, added), s.dtype), old), s.dtype)
+
+
+def _unless_zero(value: Value) -> tuple[Value, Value] | None:
+    """A test without which a value is 0, and what it is where it holds."""
+    match value:
+        case Call("where", (test, of, Literal_() as none)) if none.is_zero:
+            return test, of
+        case Call("cast", (test,)) if test.dtype == "bool":
+            return test, Literal_(1.0 if value.dtype in FLOATS else 1, value.dtype)
+        case Call("neg" | "stop_gradient" as fn, (of,)):
+            found = _unless_zero(of)
+            return found and (found[0], Call(fn, (found[1],), value.dtype))
+        case Call("mul", (a, b)):
+            pairs = ((_unless_zero(a), b), (_unless_zero(b), a))
+            return next(((_or_not_finite(x[0], by), value) for x, by in pairs if x), None)
+        case _:
+            return None
+
+
+def _or_not_finite(test: Value, by: Value) -> Value:
+    """A test, or that 0 times a value is NaN."""
+    if by.dtype not in FLOATS or (isinstance(by, Literal_) and isfinite(by.value)):
+        return test
+    is_finite = Call("isfinite", (by,), "bool")
+    return Call("or", (test, Call("not", (is_finite,), "bool")), "bool")
 
 
 def _sums(system: System) -> Iterator[_Sum]:
