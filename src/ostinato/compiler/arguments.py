@@ -212,9 +212,10 @@ def least_extents(pdg: Pdg) -> dict[str, int]:
         for size, at in _positions(node):
             needed += [(size, _steps(end, size, at)) for end in at.ends]
             if isinstance(at, Slice):  # it must not end before it begins
-                needed.append((size, _long_enough(at, size)))
+                needed.append((size, _long_enough(at, size, 0)))
     for dim, window in filter(None, map(_window, pdg.nodes())):  # it must hold a step
-        needed.append((expr(dim.extent), _long_enough(window, expr(dim.extent)) + 1))
+        size = expr(dim.extent)
+        needed.append((size, _long_enough(window, size, 1)))
     least: dict[str, int] = {}
     for size, steps in needed:
         for name, enough in _least_for(size, steps).items():
@@ -258,10 +259,10 @@ def _steps(e: Expr, size: Expr, at: Index) -> int:
     return -gap.const if gap.is_const else 1
 
 
-def _long_enough(at: Slice, size: Expr) -> int:
-    """The steps that a slice from either end needs to hold none, not fewer."""
+def _long_enough(at: Slice, size: Expr, held: int) -> int:
+    """The steps of a whole of which a slice from both ends holds so many."""
     short = at.hi - at.lo - size
-    return -short.const if short.is_const else 1
+    return held - short.const if short.is_const else 1
 
 
 def node_symbols(node: Node) -> set[Dim | Extent]:
