@@ -72,21 +72,20 @@ def values(record: Record, names: tuple[str, ...]) -> list[bytes]:
 @pytest.mark.parametrize("make", CASES, ids=lambda f: f.__name__)
 def test_records_come_while_it_runs_and_states_are_left(make: Make, exact: bool) -> None:
     program, given = make()
-    dim = "x" if program.extents == ("X",) else "t"
     run = program.compile(exact=exact, threads=2)
     meant = program.interpret(**given)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        records = list(run.stream(dim, **given))
+        records = list(run.stream("t", **given))
     over = tuple(name for name in meant if hasattr(records[0], name))
     for name in over:
         found = np.stack([np.asarray(getattr(record, name)) for record in records])
         np.testing.assert_allclose(found, meant[name], rtol=1e-4, atol=1e-5)
-    begun = run.stream(dim, every=2, **given)
+    begun = run.stream("t", every=2, **given)
     first = [next(begun) for _ in range(5)]
-    rest = list(run.stream(dim, resume=begun.state, **given))
-    for found, wanted in zip((*first, *rest), records, strict=True):
-        assert values(found, over) == values(wanted, over)
+    rest = list(run.stream("t", resume=begun.state, **given))
+    for again, wanted in zip((*first, *rest), records, strict=True):
+        assert values(again, over) == values(wanted, over)
 
 
 def test_a_stream_of_a_loop_without_loops_inside_takes_little_memory() -> None:

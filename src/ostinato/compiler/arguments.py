@@ -207,7 +207,7 @@ def least_extents(pdg: Pdg) -> dict[str, int]:
 
     An axis as long as a dimension needs them as the dimension does.
     """
-    needed: list[tuple[Expr, int]] = [(d.extent, 1) for d in pdg.dims() if d.size is not None]
+    needed = [(expr(d.extent), 1) for d in pdg.dims() if d.size is not None]
     for node in pdg.nodes():
         for size, at in _positions(node):
             needed += [(size, _steps(end, size, at)) for end in at.ends]

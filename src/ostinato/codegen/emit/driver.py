@@ -135,8 +135,8 @@ def published_loop(plan: Plan) -> DriverLoop | None:
     Where none writes the results over its own dim it is the last one of all.
     """
     found = [s for s in plan.driver if isinstance(s, DriverLoop) and s.outermost]
-    writing = [loop for loop in found if _records(plan, loop)]
-    return (writing or found or [None])[-1]
+    found = [loop for loop in found if _records(plan, loop)] or found
+    return found[-1] if found else None
 
 
 def _records(plan: Plan, loop: DriverLoop) -> bool:
