@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -238,7 +238,8 @@ def _many(*xs: ot.Tensor) -> ot.Tensor:
 
 
 def _decided(x: ot.Tensor) -> ot.Tensor:
-    return x if x > 0 else -x
+    is_above: Any = x > 0
+    return x if is_above else -x
 
 
 def _first(x: ot.Tensor, y: ot.Tensor) -> ot.Tensor:
