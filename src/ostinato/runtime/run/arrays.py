@@ -114,8 +114,9 @@ class Exit:
 
     def take(self, out: Array, at: Sequence[int] = ()) -> Array:
         """Copy the result into an array of its shape, and return that."""
+        here: tuple[Any, ...] = (*at, ...)
         for rows, source in self._sources:
-            part = source[(*at, ...)]
+            part = source[here]
             copy(out[rows].reshape(part.shape, copy=False), part)
         return out
 
