@@ -131,8 +131,8 @@ def _priced(
     return estimate(cast(Plan, price.args[0]), profile, extents, workers).total
 
 
-def _only(form: Variant, _: Mapping[str, int], __: Look | None) -> Variant:
-    """The form itself, for any extents."""
+def _only(form: Variant, _: Mapping[str, int] | str, __: Look | None = None) -> Variant:
+    """The form itself, for any extents and for streams."""
     return form
 
 
@@ -150,7 +150,8 @@ def _timed(
         executable = Executable(artifact, programs.directory_of(record.key), record.key, threads)
         beside = Beside(program.lengths, program.hosts, program.notes)
         form = Variant(executable, Request(program.pdg, None, Options()))
-        variants = Variants(form, partial(_only, form), 1)
+        itself = partial(_only, form)
+        variants = Variants(form, itself, itself, 1)
         compiled = Compiled(variants, signature(program.pdg), beside)
         runs.append(FormRun(compiled, arguments))
         workers = executable.workers(case.extents)

@@ -1,6 +1,6 @@
 """Arguments of a run: what is bound, and what is refused with which words."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from inspect import signature
 
 import numpy as np
@@ -98,6 +98,35 @@ def test_constant_positions_need_so_many_steps() -> None:
     assert program.interpret(x=[1.0, 2.0, 3.0, 4.0])["y"] == 10.0
     with pytest.raises(ArgumentError, match="the program reads 4 steps"):
         program.interpret(x=[1.0, 2.0, 3.0])
+
+
+ON_AXES: dict[str, tuple[Callable[[ot.Tensor], ot.Tensor], int]] = {
+    "an element": (lambda x: x[2], 3),
+    "one from the end": (lambda x: x[-2], 2),
+    "a range": (lambda x: x[1:3].sum(), 3),
+    "a range to the end": (lambda x: x[2:].max(), 2),
+    "what lies between": (lambda x: x[1:-2].sum(), 3),
+    "the greatest": (lambda x: ot.top_k(x, 3)[0].sum(), 3),
+    "an element of a part": (lambda x: x[1:][0], 2),
+    "of the differences": (lambda x: (x[1:] - x[:-1])[2], 4),
+}
+
+
+@pytest.mark.parametrize("name", ON_AXES)
+def test_constant_positions_on_axes_of_all_steps_need_so_many(name: str) -> None:
+    of, steps = ON_AXES[name]
+    x = ot.input("x", over=ot.dims("t"))
+    program = ot.Program(y=of(x[:]))
+    assert program.signature.least == {"T": steps}
+    given = np.arange(7.0)
+    assert program.compile()(x=given)["y"] == program.interpret(x=given)["y"]
+    with pytest.raises(ArgumentError, match=f"the program reads {steps} steps"):
+        program.compile()(x=np.ones(steps - 1))
+
+
+def test_slices_of_steps_that_would_end_before_they_begin_need_more() -> None:
+    x = ot.input("x", over=ot.dims("t"))
+    assert ot.Program(y=x[2:-1].sum(0)).signature.least == {"T": 3}
 
 
 def test_names_of_arguments_of_calls_and_streams_are_taken() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -146,6 +146,18 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a size inside": (lambda: ot.extend.operator(_sized), "depends on the shape"),
     "an operand unused": (lambda: ot.extend.operator(_first), "does not use all of its operands"),
     "no tensor": (lambda: ot.extend.operator(_number), "returns float"),
+    "a default": (
+        lambda: ot.extend.operator(_scaled),
+        "the operand `k` of `_scaled` has a default",
+    ),
+    "any number": (
+        lambda: ot.extend.operator(_many),
+        "the operand `xs` of `_many` is not one tensor",
+    ),
+    "a truth value": (
+        lambda: ot.extend.operator(_decided),
+        "an expression of `x` has no truth value",
+    ),
     "three operands": (lambda: ot.extend.operator(_three), "of 3 operands"),
     "a name of ours": (lambda: ot.extend.operator(tanh), "`tanh` is an operator already"),
     "another type": (
@@ -171,7 +183,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a name with a blank": (lambda: ot.extend.fold("a b", "add", unit=0), "is called `a b`"),
     "an operator of other types": (
         lambda: ot.extend.operator(_lowest),
-        "`_lowest` of float32: `&` of `0` (float32) and 1 (int32)\n"
+        "`_lowest` of float32: `&` of `x` (float32) and 1 (int32)\n"
         '  Name the types that it takes: operator(_lowest, accepts=["int32"]), say.',
     ),
     "a pass that returns nothing": (
@@ -215,6 +227,19 @@ def _nothing(pdg: Pdg) -> Pdg:
 
 def _program() -> ot.Program:
     return ot.Program(y=ot.input("x", over=t) * 2.0)
+
+
+def _scaled(x: ot.Tensor, k: float = 2.0) -> ot.Tensor:
+    return x * k
+
+
+def _many(*xs: ot.Tensor) -> ot.Tensor:
+    return xs[0]
+
+
+def _decided(x: ot.Tensor) -> ot.Tensor:
+    is_above: Any = x > 0
+    return x if is_above else -x
 
 
 def _first(x: ot.Tensor, y: ot.Tensor) -> ot.Tensor:

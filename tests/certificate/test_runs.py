@@ -91,6 +91,17 @@ def test_what_a_class_leaves_open_is_no_difference() -> None:
         assert "equal at" in check_runs(tuple(trials(program(one).pdg)), program(other).pdg, exact)
 
 
+def test_other_orders_differ_as_far_as_the_roundings_of_the_interpreter_lead() -> None:
+    far = 1e11
+    source = program(lambda x, t: (x / 3.0 + far) - far)
+    found, same = tuple(trials(source.pdg)), program(lambda x, t: x / 3.0)
+    assert "equal at" in check_runs(found, same.pdg, "reassociates")
+    with pytest.raises(Different, match="instead of"):
+        check_runs(found, same.pdg, "zero signs")
+    with pytest.raises(Different, match="instead of"):
+        check_runs(found, program(lambda x, t: x / 3.0 + 0.01).pdg, "reassociates")
+
+
 def test_of_infinite_inputs_some_classes_promise_less() -> None:
     hidden = program(lambda x, t: x * 0.0), program(lambda x, t: ot.where(x == x, 0.0, x))
     spread = program(lambda x, t: x * 0.5), program(lambda x, t: x * 1.5 - x)

@@ -38,6 +38,7 @@ from tests.cuda.streamed import (
     states_of,
 )
 from tests.pipeline.test_resumed import bits
+from tests.pipeline.test_streamed_forms import CASES, Make, values
 from tests.property.judge import EXTENTS
 from tests.property.programs import Replay, arguments, covering
 
@@ -320,6 +321,21 @@ def test_the_command_line_goes_on_with_the_target_of_a_run(
     assert len(rows(half)) == 3
     assert run_experiment(replace(usual, resume=half), console) == 0
     assert rows(half) == rows(whole)
+
+
+@pytest.mark.parametrize("make", CASES, ids=lambda f: f.__name__)
+def test_a_form_for_streams_has_states(make: Make, simulate: Simulate) -> None:
+    program, given = make()
+    simulate()
+    run, over = program.compile(target="cuda"), (program.outputs[0],)
+    records = list(run.stream("t", **given))
+    found = [np.asarray(getattr(record, over[0])) for record in records]
+    np.testing.assert_allclose(found, program.interpret(**given)[over[0]], rtol=1e-4, atol=1e-5)
+    begun = run.stream("t", every=2, **given)
+    first = [next(begun) for _ in range(5)]
+    rest = list(run.stream("t", resume=begun.state, **given))
+    for again, wanted in zip((*first, *rest), records, strict=True):
+        assert values(again, over) == values(wanted, over)
 
 
 def test_what_is_not_computed_in_one_loop_comes_late_and_has_no_states(simulate: Simulate) -> None:

@@ -106,3 +106,18 @@ def test_a_read_outside_a_defined_dimension() -> None:
 def test_a_product_with_a_dimension_is_no_position() -> None:
     x = ot.input("x", over=t)
     assert "is not quasi-affine" in refusal(AffineError, lambda: x[b * t.size])
+
+
+def test_a_block_of_steps_is_read_as_the_remedy_says() -> None:
+    h, n = ot.dims("h n")
+    x = ot.input("x", over=t)
+    found, where = refusal(AffineError, lambda: x[h * n.size : (h + 1) * n.size]), here()
+    assert found == (
+        f"{where}: bound `N * h` is not quasi-affine\n"
+        "  Multiply by constants only, or read n computed steps: "
+        "`x.at(t=ot.index(first) + ot.arange(n))`."
+    )
+    block = x.at(t=ot.index(h * n.size) + ot.arange(n.size))
+    given = np.arange(6.0)
+    sums = ot.Program(sums=block.sum(0)).compile()(x=given, H=3, N=2)["sums"]
+    np.testing.assert_allclose(sums, given.reshape(3, 2).sum(1))

@@ -80,8 +80,8 @@ def test_records_that_come_late_are_checked_before_they_come() -> None:
     i, t = ot.dims("i t")
     x, index = ot.input("x", over=t), ot.input("index", dtype="int32", over=i)
     total = ot.recurrent("total", over=i)
-    total[0] = 0.0
-    total[i + 1] = total + x.at(t=index)
+    total[-1] = 0.0
+    total[i] = total[i + 1] + x.at(t=index)
     run = ot.Program(total=total).compile(checks=True)
     with pytest.raises(DomainError, match="t = 9 at i = 2"), pytest.warns(UserWarning):
         list(run.stream(i, x=[1, 2], index=[0, 1, 9, 0, 0]))

@@ -27,6 +27,7 @@ PARTS = {  # functions that are a part of passes
     "codegen.systems.axis_families.with_dim": "tiles of rows",
     "codegen.systems.matmul_form.as_folds": "products",
     "codegen.systems.prepare.needed": "tiles",
+    "codegen.systems.tile_choice.in_steps": "tiles",
     "codegen.systems.tile_choice.without_lone_points": "tiles",
     "codegen.systems.split.with_cases": "cases apart",
     "codegen.systems.value_numbering.joined": "computing again",

@@ -187,7 +187,7 @@ def test_states_of_other_runs_are_refused() -> None:
 def test_what_has_no_states_is_refused() -> None:
     b, i = ot.dims("b i")
     x = ot.recurrent("x", over=i)
-    x[0], x[i + 1] = 1.0, x / 2
+    x[-1], x[i] = 1.0, x[i + 1] / 2
     with pytest.raises(ArgumentError, match="do not come out of one outermost loop"):
         ot.Program(x=x).compile().stream("i", every=2, I=4)
     with pytest.raises(ArgumentError, match=r"none was asked for\n  Open it with every=100"):

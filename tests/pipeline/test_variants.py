@@ -177,13 +177,16 @@ def test_a_variant_is_compiled_only_if_its_plan_is_better(
         look(short.price, short.place)
         return variant(short)
 
-    variants = Variants(variant(artifact(1e6, 1000)), make, 2)
+    def stepping(dim: str) -> Variant:
+        raise AssertionError(f"nobody streams over {dim}")
+
+    variants = Variants(variant(artifact(1e6, 1000)), make, stepping, 2)
     taken = variants.at({"B": 3, "T": 5})
     assert taken.why.startswith(why)
     assert {*asked} == {2}  # of the machine, whatever the threads
     variants.at({"B": 3, "T": 50})
     assert len(plans) == 1  # it is planned once for all other extents
-    again = Variants(variants.usual, make, 2)
+    again = Variants(variants.usual, make, stepping, 2)
     assert again.at({"B": 4, "T": 8}).why == taken.why  # extents of the same classes
 
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest.mock import PropertyMock, patch
 
-import numpy as np
-
 from ostinato.certificate.slots import Misplaced
 from ostinato.certificate.timeline import layouts_of, timeline_of
 from ostinato.certificate.transfer_proof import check_transfers
@@ -19,7 +17,7 @@ from ostinato.codegen.planning.transfers import Movable
 from ostinato.compiler.compiled import Compiled
 from ostinato.pdg.functions import Array
 from ostinato.runtime.cache.programs import Later
-from tests.property.judge import Bench, Disagreement, within
+from tests.property.judge import Bench, Disagreement, outermost, records_of, within
 from tests.property.tolerance import unlike
 
 WAYS: Mapping[str, dict[str, Any]] = {
@@ -56,7 +54,7 @@ def in_little_memory(bench: Bench, options: Mapping[str, Any]) -> None:
             require_same(f"{name} within {limit} bytes", bench.run(made, given), expected)
             require_bytes(name, made, at)
             require_proof(name, made, at)
-    require_records(usual, bench, given, chance.randint(1, 3), expected)
+    require_records(usual, bench, given, chance.randint(1, 3))
 
 
 @contextmanager
@@ -99,16 +97,9 @@ def require_bytes(what: str, made: Compiled, at: Mapping[str, int]) -> None:
         raise Disagreement(f"{what} {fact}")
 
 
-def require_records(
-    made: Compiled, bench: Bench, given: Mapping[str, Any], keep: int, expected: Mapping[str, Array]
-) -> None:
-    """A stream of which few records have room has the records of the call."""
-    domains = made.executable.artifact.domains
-    over = sorted({dims[0] for n, dims in domains.items() if dims and n in expected})
-    for dim in over[:1]:
-        names = [n for n in expected if domains[n][:1] == (dim,)]
-        with made.stream(dim, keep=keep, seed=bench.trial.seed, **given) as records:
-            for k, record in enumerate(records):
-                found = {n: np.asarray(getattr(record, n)) for n in names}
-                whole = {n: expected[n][k] for n in names}
-                require_same(f"record {k} of a stream that keeps {keep}", found, whole)
+def require_records(made: Compiled, bench: Bench, given: Mapping[str, Any], keep: int) -> None:
+    """A stream of which few records have room has the records of one that keeps all."""
+    names = outermost(made, bench.program.outputs)
+    if names:
+        few, whole = (records_of(made, bench, given, n, names) for n in (keep, "all"))
+        require_same(f"a stream that keeps {keep}", few, whole)

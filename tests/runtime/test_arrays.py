@@ -9,11 +9,11 @@ from ostinato.pdg.index import Dim, expr, floordiv
 from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.run.arrays import (
     empty_arena,
+    exit_by_steps,
     put,
     sizes,
     stored_view,
     take,
-    take_step,
     tile_counts,
 )
 
@@ -68,8 +68,9 @@ def test_a_step_is_one_index_of_the_first_axis() -> None:
     value = np.arange(36, dtype=np.float32).reshape(3, 6, 2)
     view = stored_view(empty_arena(4096), TILED, 0, EXTENTS)
     put(view, TILED, value, EXTENTS)
+    way = exit_by_steps(view, TILED, EXTENTS)
     for t in range(3):
-        np.testing.assert_array_equal(take_step(view, TILED, EXTENTS, t), value[t])
+        np.testing.assert_array_equal(way.take_step(t), value[t])
 
 
 def test_a_taken_array_does_not_follow_the_arena() -> None:

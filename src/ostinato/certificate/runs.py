@@ -56,6 +56,7 @@ class Different(Exception):
 class Trial:
     """The arguments of a run, and what the source gives with them."""
 
+    source: Pdg
     bound: Bound
     expected: Values
     is_special: bool = False
@@ -69,13 +70,13 @@ def trials(source: Pdg) -> Iterator[Trial]:
     for k, (extents, is_special) in enumerate(_sizes(source)):
         bound = _arguments(source, extents, k, is_special)
         try:
-            yield Trial(bound, interpreted(source, bound), is_special)
+            yield Trial(source, bound, interpreted(source, bound), is_special)
         except OstinatoError as problem:
             if not is_special:
                 at = _at(bound.extents)
                 raise Different(f"a run at {at} fails: {problem.fact}") from problem
             plain = _arguments(source, extents, k, True, integers=False)
-            yield Trial(plain, interpreted(source, plain), True)
+            yield Trial(source, plain, interpreted(source, plain), True)
 
 
 def _sizes(source: Pdg) -> Iterator[tuple[Mapping[str, int], bool]]:
@@ -235,14 +236,18 @@ def check_runs(found: Sequence[Trial], extracted: Pdg, exact: str) -> str:
             raise Different(f"a run at {at} fails: {problem.fact}") from problem
         for name, expected in trial.expected.items():
             about = f"the output `{name}` at {at}"
-            _compare(about, values[name], expected, _within(exact, trial, expected))
+            _compare(about, values[name], expected, _within(exact, trial, name))
     return f"equal at {'; '.join(dict.fromkeys(_at(trial.bound.extents) for trial in found))}"
 
 
-def _within(exact: str, trial: Trial, expected: Array) -> Tolerance:
-    if exact in ("exact", "zero signs") or not _is_float(expected):
+def _within(exact: str, trial: Trial, name: str) -> Tolerance:
+    expected = trial.expected[name]
+    if exact in ("exact", "zero signs"):
         return Tolerance(0.0, zero_signs=exact == "exact")
-    return Tolerance(EXACT, _free(exact, trial, expected))
+    moved = partial(_roundings, trial, name, in_float64=True)
+    if not _is_float(expected):
+        return Tolerance(0.0, moved=moved)
+    return Tolerance(EXACT, _free(exact, trial, expected), moved=moved)
 
 
 def _free(exact: str, trial: Trial, expected: Array) -> Array:
@@ -285,9 +290,6 @@ def check_results(
 def _check_result(what: str, source: Pdg, trial: Trial, found: Values, promise: Promise) -> None:
     exact, rounded = trial.expected, interpreted(source, trial.bound, exact=False)
 
-    def moved(name: str) -> Sequence[Array]:
-        return [_moved(source, trial.bound, salt)[name] for salt in range(ROUNDINGS)]
-
     for name, node in source.outputs:
         if name.startswith(UNSEEN):
             continue
@@ -297,25 +299,29 @@ def _check_result(what: str, source: Pdg, trial: Trial, found: Values, promise: 
             kept = (promise.storage, *_halves_of(source, node))
             relative = max(relative, *(ROUNDED[dtype] for dtype in kept))
         free = _free(promise.exact, trial, exact[name])
-        within = Tolerance(relative, free, rounded[name], partial(moved, name))
+        within = Tolerance(relative, free, rounded[name], partial(_roundings, trial, name))
         _compare(about, found[name], exact[name], within)
 
 
-def _moved(source: Pdg, bound: Bound, salt: int) -> Values:
-    """The outputs where whatever would be rounded is off by a rounding or less."""
-    numbers = {node: k for k, node in enumerate(source.nodes())}
+def _roundings(trial: Trial, name: str, in_float64: bool = False) -> Sequence[Array]:
+    """An output where whatever would be rounded is off by a rounding or less, in several ways.
 
-    def noise(node: Node, value: Array) -> Array:
+    Roundings are those of the declared types, or of the interpreter's own.
+    """
+    numbers = {node: k for k, node in enumerate(trial.source.nodes())}
+
+    def noise(salt: int, node: Node, value: Array) -> Array:
         if isinstance(node.op, STILL) or node.dtype not in ("float32", "float64"):
             return value
         places = np.arange(value.size, dtype="uint64").reshape(value.shape)
         bits = value.view("uint64") ^ places * _ODD
         part = (bits * _ODD + np.uint64(numbers[node] * ROUNDINGS + salt)) * _ODD >> np.uint64(40)
-        off = (part / 2.0**23 - 1) * np.finfo(node.dtype).eps
+        off = (part / 2.0**23 - 1) * np.finfo("float64" if in_float64 else node.dtype).eps
         inexact = (value.astype("float32") != value) & np.isfinite(value)
         return np.where(inexact, value * (1 + off), value)
 
-    return interpreted(source, bound, noise=noise)
+    ways = (partial(noise, salt) for salt in range(ROUNDINGS))
+    return [interpreted(trial.source, trial.bound, noise=way)[name] for way in ways]
 
 
 def _halves_of(source: Pdg, output: Node) -> set[str]:

@@ -13,7 +13,7 @@ from ostinato.language.shown import is_a, shown
 from ostinato.pdg.errors import ArgumentError, guess
 from ostinato.pdg.functions import Array
 from ostinato.pdg.given_arrays import converted, masked
-from ostinato.pdg.index import Dim, Expr, Extent, Slice, evaluate, expr, symbols
+from ostinato.pdg.index import Dim, Expr, Extent, Index, Slice, evaluate, expr, symbols
 from ostinato.pdg.intervals import LONGEST
 from ostinato.pdg.limits import Count, counts
 from ostinato.pdg.naming import show_shape
@@ -203,33 +203,47 @@ def _extents_of(symbol: Dim | Extent) -> set[Extent]:
 
 
 def least_extents(pdg: Pdg) -> dict[str, int]:
-    """Return how many steps constant positions need: ``x[5]`` six, ``x[-2]`` and ``x[:2]`` two."""
-    needed: dict[Dim, int] = {dim: 1 for dim in pdg.dims() if dim.size is not None}
-    reads = [node.op.at for node in pdg.nodes() if isinstance(node.op, Read)]
-    for dim, at in (pair for pairs in reads for pair in pairs):
-        steps = max(_steps(end, dim, at) for end in at.ends)
-        needed[dim] = max(needed.get(dim, 1), steps)
+    """Return how many steps constant positions need: ``x[5]`` six, ``x[-2]`` and ``x[:2]`` two.
+
+    An axis as long as a dimension needs them as the dimension does.
+    """
+    needed = [(expr(d.extent), 1) for d in pdg.dims() if d.size is not None]
+    for node in pdg.nodes():
+        for size, at in _positions(node):
+            needed += [(size, _steps(end, size, at)) for end in at.ends]
+            if isinstance(at, Slice):  # it must not end before it begins
+                needed.append((size, _long_enough(at, size, 0)))
     for dim, window in filter(None, map(_window, pdg.nodes())):  # it must hold a step
-        short = window.hi - window.lo - expr(dim.extent)
-        steps = 1 - short.const if short.is_const else 1
-        needed[dim] = max(needed.get(dim, 1), steps)
+        size = expr(dim.extent)
+        needed.append((size, _long_enough(window, size, 1)))
     least: dict[str, int] = {}
-    for dim, steps in needed.items():
-        for name, enough in _least_for(dim, steps).items():
+    for size, steps in needed:
+        for name, enough in _least_for(size, steps).items():
             least[name] = max(least.get(name, 1), enough)
     return {name: steps for name, steps in least.items() if steps > 1}
 
 
-def _least_for(dim: Dim, steps: int) -> dict[str, int]:
+def _positions(node: Node) -> list[tuple[Expr, Index]]:
+    """Where a node reads dimensions and axes whose sizes follow from extents, and these sizes."""
+    match node.op:
+        case Read(at):
+            return [(expr(dim.extent), index) for dim, index in at]
+        case Part(axis, index) if not node.args[0].shape[axis].dims:
+            return [(node.args[0].shape[axis], index)]
+        case _:
+            return []
+
+
+def _least_for(size: Expr, steps: int) -> dict[str, int]:
     """The least extents for that many steps; a size of several extents says nothing of each."""
-    found = list(_extents_of(dim))
+    found = [s for s in symbols(size) if isinstance(s, Extent)]
     if len(found) != 1:
         return {}
     (symbol,) = found
-    if dim.extent == symbol:
+    if size == expr(symbol):
         return {symbol.name: steps}
     tried = range(1, LONGEST_SEARCH)
-    enough = next((n for n in tried if evaluate(dim.extent, {symbol: n}) >= steps), 1)
+    enough = next((n for n in tried if evaluate(size, {symbol: n}) >= steps), 1)
     return {symbol.name: enough}
 
 
@@ -237,12 +251,18 @@ def _window(node: Node) -> tuple[Dim, Slice] | None:
     return node.op.window if isinstance(node.op, Gather) else None
 
 
-def _steps(e: Expr, dim: Dim, at: Expr | Slice) -> int:
-    """The steps of a dimension that a constant position from either end needs."""
+def _steps(e: Expr, size: Expr, at: Index) -> int:
+    """The steps that a constant position from either end needs."""
     if e.is_const:
         return e.const if isinstance(at, Slice) else e.const + 1
-    gap = e - expr(dim.extent)
+    gap = e - size
     return -gap.const if gap.is_const else 1
+
+
+def _long_enough(at: Slice, size: Expr, held: int) -> int:
+    """The steps of a whole of which a slice from both ends holds so many."""
+    short = at.hi - at.lo - size
+    return held - short.const if short.is_const else 1
 
 
 def node_symbols(node: Node) -> set[Dim | Extent]:

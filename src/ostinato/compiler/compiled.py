@@ -43,7 +43,7 @@ from ostinato.runtime.machine_code.compiling import Team
 from ostinato.runtime.machine_code.piecewise import Making
 from ostinato.runtime.run.cores import available_cores
 from ostinato.runtime.run.execution import Bound
-from ostinato.runtime.run.executor import Executable, is_live
+from ostinato.runtime.run.executor import Executable
 from ostinato.runtime.run.explanation import Drawn, Explanation
 from ostinato.runtime.run.paused_stream import PausedStream
 from ostinato.runtime.run.state import Identity, State, arguments_digest
@@ -151,34 +151,36 @@ class Compiled:
         bound = self._streamed(over, arguments, where)
         dim = over if isinstance(over, str) else over.name
         steps, given = _pauses(every, resume, where)
-        executable = self._at(bound)
+        executable = self._variants.streaming(dim, bound.extents).executable
         how = bool(check_finite), self._beside.lengths
         records = executable.records(bound.extents, dim, _kept(keep, where))
         is_whole = records is None and not executable.is_left(dim)
         if not steps and given is None and is_whole:
             return _announced(Stream(executable, dim, bound, *how))
         try:
-            state = self._begun(dim, bound, steps, given)
+            state = self._begun(executable, dim, bound, steps, given)
             return PausedStream(executable, bound, state, steps, *how, records)
         except (ArgumentError, CheckpointError) as error:
             raise error.at(where) from None
 
-    def _begun(self, dim: str, bound: Bound, steps: int, given: State | None) -> State:
+    def _begun(
+        self, executable: Executable, dim: str, bound: Bound, steps: int, given: State | None
+    ) -> State:
         """The state that a stream begins with; of one that leaves none it has no identity.
 
         Errors: ArgumentError; CheckpointError.
         """
         if not steps and given is None:
             return Identity(dim, "", "", bound.seed).state({}, 0)
-        identity = self._identity(dim, bound, is_left=steps == 1 and given is None)
+        identity = self._identity(executable, dim, bound, steps == 1 and given is None)
         return identity.state({}, 0) if given is None else identity.accepted(given)
 
-    def _identity(self, dim: str, bound: Bound, is_left: bool) -> Identity:
+    def _identity(self, executable: Executable, dim: str, bound: Bound, is_left: bool) -> Identity:
         """What a run is a run of, whose loop may only be left after every step, or entered too.
 
         Errors: ArgumentError if its loop cannot be.
         """
-        artifact = self._at(bound).artifact
+        artifact = executable.artifact
         fact = f"a stream over `{dim}` has no states: "
         if artifact.interface.calls and not is_left:
             names = ", ".join(sorted({f"`{f.name}`" for f in self._beside.hosts.values()}))
@@ -186,7 +188,7 @@ class Compiled:
                 "Write it as equations, or read states with every=1, from which no run goes on."
             )
             raise ArgumentError(f"{fact}what {names} keeps in Python is not known", remedy)
-        if not is_live(artifact, dim):
+        if not executable.is_live(dim):
             remedy = "Leave out every= and resume= (--checkpoint-every), or ask for other outputs."
             raise ArgumentError(f"{fact}its outputs do not come out of one outermost loop", remedy)
         target = target_of(self._request.options.target)
@@ -223,11 +225,12 @@ class Compiled:
         Errors: as `stream`; ArgumentError if the profile is asked for before.
         """
         bound = self._streamed(over, arguments, calling_place())
-        executable = self._at(bound)
-        dim, log = over if isinstance(over, str) else over.name, executable.log(bound.extents)
+        dim = over if isinstance(over, str) else over.name
+        executable = self._variants.streaming(dim, bound.extents).executable
+        log = executable.log(bound.extents)
         how = bool(check_finite), self._beside.lengths
         if executable.is_left(dim):
-            state = self._begun(dim, bound, 0, None)
+            state = self._begun(executable, dim, bound, 0, None)
             stream: Stream = PausedStream(executable, bound, state, 0, *how, log=log)
         else:
             stream = _announced(Stream(executable, dim, bound, *how, log))
@@ -264,7 +267,8 @@ class Compiled:
         sizes = self._signature.sized(extents, calling_place()) if extents else None
         taken = self._variants.at(sizes) if sizes else self._variants.last
         found = taken.executable.explain(sizes)
-        why = taken.why if self.executable.artifact.short else ""
+        is_one = taken is self._variants.usual and not self.executable.artifact.short
+        why = "" if is_one else taken.why
         memory = replace(found.memory, curve=partial(_curve, taken.request, found.memory.extents))
         drawing = partial(_drawn, taken.request)
         return replace(found, title=title, variant=why, memory=memory, draw=drawing)
@@ -359,7 +363,8 @@ def compile_program(
         warnings.warn(note, stacklevel=user_level())
     request = Request(pdg, rules, chosen)
     with _planned(request, claims) as (usual, making):
-        variants = Variants(usual, partial(_hinted, request, claims), machine_workers(target))
+        ways = partial(_hinted, request, claims), partial(_stepping, request, claims)
+        variants = Variants(usual, *ways, machine_workers(target))
         first = variants.at(extents) if extents else usual
         if first.executable is usual.executable:
             usual.executable.load(making)
@@ -380,6 +385,15 @@ def _hinted(
     options = request.options
     hinted = replace(options, hints={**options.hints, **hints}, by_extents=True)
     with _planned(replace(request, options=hinted), claims, look) as (found, _):
+        return found
+
+
+def _stepping(request: Request, claims: tuple[Claim, ...], dim: str) -> Variant:
+    """The same program for streams over a dim, whose loop stands around all others."""
+    stepped = replace(request, options=replace(request.options, streamed=dim))
+    with _planned(stepped, claims) as (found, making):
+        if found.executable.is_live(dim):
+            found.executable.load(making)
         return found
 
 
@@ -457,7 +471,7 @@ def _key(pdg: Pdg, rules: RuleSet | None, options: Options) -> str:
     workers = available_workers(options)
     chosen = "all" if rules is None else spell(tuple(tuple(texts_of(r).values()) for r in rules))
     target = target_of(options.target)
-    asked = chosen, repr(options), str(options.by_extents), str(workers)
+    asked = chosen, repr(options), str(options.by_extents), options.streamed, str(workers)
     about = *asked, code_digest(), repr(target), target.digest()
     given = expanded(with_added(pdg, options.passes))
     return fingerprint(pdg, *about, *(() if given is pdg else (fingerprint(given),)))

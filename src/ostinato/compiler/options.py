@@ -76,6 +76,7 @@ class Options:
     without: tuple[str, ...] = ()  # optimisations that are left out, by the names of their passes
     seen: Callable[[str, object], None] | None = field(default=None, compare=False, repr=False)
     by_extents: bool = field(default=False, repr=False)  # a variant: threads decide nothing in it
+    streamed: str = field(default="", repr=False)  # a variant for streams over this dimension
 
     @property
     def passes(self) -> Passes:

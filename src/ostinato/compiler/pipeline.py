@@ -476,9 +476,8 @@ def scheduled(system: System, options: Options) -> tuple[Plan, dict[str, Array]]
         partial(_planned_ns, options=options),
         options.spill,
     )
-    chosen = PlanOptions(
-        target, options.widths, workers, options.exact, options.passes, options.verify
-    )
+    how = options.exact, options.passes, options.verify, options.streamed
+    chosen = PlanOptions(target, options.widths, workers, *how)
     planned = fitted(system, chosen, room)
     constants: dict[str, Array] = {}
     for argument, name in system.inputs.items():

@@ -7,6 +7,9 @@ extents, powers of two, as if they had been given as hints, and compiled if that
 to be faster, or to need far less memory. That takes as long as the first time, so it is done where
 a run is predicted to take a while, when it is first needed.
 
+A stream has a variant of its own where the usual one computes no step after another: its outermost
+loop completes a record with every step.
+
 Which variant runs follows from the extents, the program and the machine, never from what ran before
 or from the number of threads. Exact programs have none: theirs would add up in other tiles.
 """
@@ -45,8 +48,10 @@ class Variant:
     why: str = USUAL
 
 
+NEXT_STEPS = "one for streams over `{}`: each of its steps completes a record"
 Look = Callable[["Price", "Place"], None]  # is shown what a plan takes before it is compiled
 Make = Callable[[Mapping[str, int], Look], Variant]
+Stepping = Callable[[str], Variant]
 
 
 class _NotBetter(Exception):
@@ -56,14 +61,15 @@ class _NotBetter(Exception):
 class Variants:
     """All variants of one program.
 
-    ``make`` compiles it with further hints. ``workers`` are those of predictions: the number of
-    threads decides nothing.
+    ``make`` compiles it with further hints, ``stepping`` for streams over a dim. ``workers`` are
+    those of predictions: the number of threads decides nothing.
     """
 
-    def __init__(self, usual: Variant, make: Make, workers: int) -> None:
+    def __init__(self, usual: Variant, make: Make, stepping: Stepping, workers: int) -> None:
         """Begin with the one for any extents."""
         executable = usual.executable
         self.usual, self._make, self._workers = usual, make, workers
+        self._stepping, self._streaming = stepping, dict[str, Variant]()
         self._made: dict[tuple[tuple[str, int], ...], Variant] = {}
         self._planned: dict[tuple[tuple[str, int], ...], tuple[Price, Place]] = {}
         self._note = Note(executable.directory, executable.key, VARIANTS)
@@ -83,6 +89,26 @@ class Variants:
         if known[0] != extents:
             known = self._last = (dict(extents), self._found(extents))
         return known[1]
+
+    def streaming(self, dim: str, extents: Mapping[str, int]) -> Variant:
+        """The variant for a stream, with records while it runs if there is such a one."""
+        found = self.at(extents)
+        if found.executable.is_live(dim):
+            return found
+        if dim not in self._streaming:
+            self._streaming[dim] = self._stepped(dim)
+        made = self._streaming[dim]
+        if not made.executable.is_live(dim):
+            return found
+        self._last = ({}, made)
+        return made
+
+    def _stepped(self, dim: str) -> Variant:
+        try:
+            made = self._stepping(dim)
+        except OstinatoError:  # the usual one has a schedule, and fits into its limit
+            return self.usual
+        return Variant(made.executable, made.request, NEXT_STEPS.format(dim))
 
     def _found(self, extents: Mapping[str, int]) -> Variant:
         short = short_extents(self.usual.executable.artifact.short, extents)

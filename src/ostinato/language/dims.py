@@ -400,6 +400,9 @@ def check_index(of: Expr, what: str) -> Expr:
         remedy = "Multiply by constants only; products are for sizes."
         if what in ("index", "condition on"):  # may be known when the program runs
             remedy = f"Multiply by constants only, or make it a tensor: `ot.index({of})`."
+        if what == "bound":
+            steps = "`x.at(t=ot.index(first) + ot.arange(n))`"
+            remedy = f"Multiply by constants only, or read n computed steps: {steps}."
         raise AffineError(fact, remedy, place())
     return of
 

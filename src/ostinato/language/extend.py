@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ostinato.language.array import reduction
 from ostinato.language.surface import declare
 from ostinato.language.tensor import Tensor, apply, elementwise
+from ostinato.pdg.build import input_node
 from ostinato.pdg.errors import ArgumentError, DtypeError, OptionError
 from ostinato.pdg.expansion import expanding, operands, spelled_out
 from ostinato.pdg.functions import FLOATS, FOLDS, FUNCTIONS, Fold, add_fold
@@ -49,14 +50,13 @@ def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
     >>> found["y"].tolist(), found["slope"].tolist()
     ([-0.75, 0.5], [0.0625, 0.25])
     """
-    name, arity = code.__name__, len(inspect.signature(code).parameters)
-    remedy = "Write it as `def name(x)` or `def name(x, y)`, of tensors."
-    if not name.isidentifier() or arity not in (1, 2):
-        raise ArgumentError(
-            f"the code of an operator is {name}, of {arity} operands", remedy, place()
-        )
+    name, taken = code.__name__, tuple(inspect.signature(code).parameters.values())
+    arity = len(taken)
+    _require_operands(name, taken)
     _require_types(name, accepts)
-    codes: dict[Dtype, Node] = {dtype: _code(code, dtype, arity) for dtype in accepts}
+    codes: dict[Dtype, Node] = {
+        dtype: _code(code, dtype, [each.name for each in taken]) for dtype in accepts
+    }
     known = FUNCTIONS.get(name)
     if known is not None and known.code != codes:
         raise ArgumentError(f"`{name}` is an operator already", "Choose another name.", place())
@@ -76,15 +76,32 @@ def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:
     return applied
 
 
+def _require_operands(name: str, taken: Sequence[inspect.Parameter]) -> None:
+    """Refuse code that is not of one or two operands, each given by its place."""
+    fact = ""
+    if not name.isidentifier() or len(taken) not in (1, 2):
+        fact = f"the code of an operator is {name}, of {len(taken)} operands"
+    for each in taken:
+        by_place = each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        if not by_place or each.default is not each.empty:
+            what = "has a default" if by_place else "is not one tensor"
+            fact = fact or f"the operand `{each.name}` of `{name}` {what}"
+    if fact:
+        remedy = "Write it as `def name(x)` or `def name(x, y)`, of tensors."
+        raise ArgumentError(fact, remedy, place())
+
+
 def _require_types(name: str, accepts: Sequence[Dtype]) -> None:
     if not accepts:
         raise ArgumentError(f"`{name}` accepts no types", "Name at least one.", place())
 
 
-def _code(code: Operator, dtype: Dtype, arity: int) -> Node:
+def _code(code: Operator, dtype: Dtype, names: Sequence[str]) -> Node:
     """The graph of an operator over operands without axes; those with an axis give the same."""
     try:
-        single, several = (_traced(code, operands(dtype, arity, shape)) for shape in ((), (2,)))
+        _traced(code, [input_node(name, (), dtype, ()) for name in names])  # errors have the names
+        several = _traced(code, operands(dtype, len(names), (2,)))
+        single = _traced(code, operands(dtype, len(names)))
     except DtypeError as problem:
         name = code.__name__
         remedy = f'Name the types that it takes: operator({name}, accepts=["int32"]), say.'

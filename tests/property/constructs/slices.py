@@ -183,3 +183,21 @@ def merged(w: Workshop, s: Step) -> Tensor | None:
             return flat[..., 1:].sum(0) * 0.25
         case _:
             return flat[..., ot.minimum(2 * d, d.size * e.size - 1)]
+
+
+FIXED: dict[str, Callable[[Tensor, int], Tensor]] = {
+    "one_of_all": lambda x, c: x[..., c],
+    "one_from_the_end": lambda x, c: x[..., -c],
+    "some_of_all": lambda x, c: x[..., c - 1 : 2 * c].sum(-1),
+    "what_lies_between": lambda x, c: x[..., 1:-c].sum(-1),
+    "the_greatest_of_all": lambda x, c: ot.top_k(x, c)[0].sum(-1) * 0.5,
+}
+
+
+@construct("slices", *FIXED, wild=True)
+def fixed(w: Workshop, s: Step) -> Tensor | None:
+    """Constant positions on an axis of all steps, which set the least extent."""
+    d, x = w.along(s), w.real(s)
+    if d is None or x.ndim or ragged(x):
+        return None
+    return FIXED[s.op](place(x, d, slice(None)), s.c)

@@ -33,6 +33,7 @@ from ostinato.codegen.ir.tree import (
     Nest,
     Step,
     active,
+    computed_in,
     leaves,
 )
 from ostinato.codegen.loops.expression import (
@@ -57,7 +58,7 @@ from ostinato.codegen.loops.shared_words import (
     WORKER_WORDS,
 )
 from ostinato.codegen.loops.statements import Add, Block, Function, Kind, Return
-from ostinato.codegen.planning.kernel_partition import Chain, Phase, is_shared, phases
+from ostinato.codegen.planning.kernel_partition import Chain, Phase, calls, is_shared, phases
 from ostinato.codegen.planning.planned import Plan
 from ostinato.pdg.index import Dim, Expr, Extent, expr
 
@@ -129,9 +130,20 @@ def emit_driver(
 
 
 def published_loop(plan: Plan) -> DriverLoop | None:
-    """The last outermost loop: when it has done a step, everything of that step is written."""
+    """The last outermost loop that writes records: when it has done a step, all of it is written.
+
+    Where none writes the results over its own dim it is the last one of all.
+    """
     found = [s for s in plan.driver if isinstance(s, DriverLoop) and s.outermost]
+    found = [loop for loop in found if _records(plan, loop)] or found
     return found[-1] if found else None
+
+
+def _records(plan: Plan, loop: DriverLoop) -> bool:
+    """Whether the steps of a loop write results over its dim."""
+    trees = (tree for number in calls(loop.body) for tree in plan.kernels[number].body)
+    results = {p.tensor for p in plan.outputs} & computed_in(tuple(trees)).keys()
+    return any(plan.statements[n].result_dims[:1] == (loop.span.dim,) for n in results)
 
 
 def streamed_loop(plan: Plan) -> DriverLoop | None:

@@ -126,6 +126,7 @@ class _Driver:
     readers: Mapping[str, Sequence[Dep]]
     published: frozenset[Dim]
     slicer: Slicer | None  # where there is other work for several workers
+    streamed: Dim | None  # whose steps complete records, however little they do
     kernels: list[Kernel] = field(default_factory=list[Kernel])
     accesses: list[Access] = field(default_factory=list[Access])
 
@@ -149,7 +150,9 @@ class _Driver:
 
     def drives(self, loop: Loop, published: bool) -> bool:
         """Whether a loop belongs to the driver, so that workers can share its steps."""
-        return is_driven(loop, published) or (self.slicer is not None and self.slicer.shares(loop))
+        if is_driven(loop, published) or (published and loop.dim == self.streamed):
+            return True
+        return self.slicer is not None and self.slicer.shares(loop)
 
     def serial(self, run: Sequence[Tree], outer: tuple[Dim, ...]) -> list[Step]:
         """Kernels of one worker, and those of which workers compute slices."""
@@ -307,14 +310,18 @@ def drive(
     target: Target,
     outputs: Iterable[str] = (),
     passes: Passes = ALL_PASSES,
+    streamed: Dim | None = None,
 ) -> Driven:
-    """Cut the trees into kernels and synchronise the workers."""
+    """Cut the trees into kernels and synchronise the workers.
+
+    The outermost loop over the dim ``streamed`` completes a record with every step.
+    """
     published = {d for name in outputs for d in statements[name].result_dims[:1]}
     readers: dict[str, list[Dep]] = {}
     for d in deps:
         readers.setdefault(storage[d.tensor].owner, []).append(d)
     slicer = _slicer(trees, Slicer(statements, storage, target), passes)
-    driver = _Driver(statements, storage, readers, frozenset(published), slicer)
+    driver = _Driver(statements, storage, readers, frozenset(published), slicer, streamed)
     steps = driver.guarded(driver.steps(trees, ()), set())
     kernels = list(driver.kernels)
     for chain in _sliced(steps, kernels) if slicer else ():

@@ -26,13 +26,14 @@ from ostinato.codegen.planning.planned import Plan as Plan
 from ostinato.codegen.planning.scheduler import Scheduled, schedule
 from ostinato.codegen.scheduling.legality import check_schedule
 from ostinato.codegen.systems.axes import whole_operands
+from ostinato.codegen.systems.carried import carried_dims
 from ostinato.codegen.systems.entries_in_turn import InTurn, entries_in_turn, few_changed
 from ostinato.codegen.systems.partial_folds import with_fills
 from ostinato.codegen.systems.parts_apart import parts_apart
 from ostinato.codegen.systems.prepare import pad_outputs, without_single_steps
 from ostinato.codegen.systems.rows_at_points import rows_at_points
 from ostinato.codegen.systems.tile import Tiled, tile
-from ostinato.codegen.systems.tile_choice import without_lone_points
+from ostinato.codegen.systems.tile_choice import in_steps, without_lone_points
 from ostinato.codegen.systems.tiled_rows import long_rows
 from ostinato.codegen.target import Target
 from ostinato.pdg.condition import ALWAYS, Cond, every
@@ -49,7 +50,8 @@ class PlanOptions:
     is tiled; ``workers`` is the number of threads that tiles should suffice for. ``exact`` lets no
     operation round otherwise than it is written: no product and sum are one operation, no zero
     changes its sign. ``passes`` says how the passes are run. With ``verify`` isl checks
-    the order and the storage of every value, also where the loops alone show them.
+    the order and the storage of every value, also where the loops alone show them. Every step of
+    the dim ``streamed`` completes a record while later ones are computed, where that can be.
     """
 
     target: Target
@@ -58,6 +60,7 @@ class PlanOptions:
     exact: bool = False
     passes: Passes = ALL_PASSES
     verify: bool = False
+    streamed: str = ""
 
 
 def plan(system: System, options: PlanOptions) -> Plan:
@@ -83,7 +86,7 @@ def _planned(given: System, options: PlanOptions) -> Plan:
     system = run.optional("rows at points", given, rows_at_points, given)
     if not exact:  # sums of tiles add up in another order
         system = run.optional("tiles of rows", system, long_rows, system, target)
-    tiled = run.made("tiles", tile(system, options.widths, options.workers, target))
+    tiled = run.made("tiles", _tiled(system, options))
     found = schedule(tiled, frozenset(system.outputs.values()), system.hints, target, run, exact)
     held = frozenset(s.name for s in found.statements.values() if s.kind == "input")
     outputs = frozenset(system.outputs.values()) - held
@@ -93,7 +96,8 @@ def _planned(given: System, options: PlanOptions) -> Plan:
     pieces = tiled.pieces | system.segments
     needed = run.optional("guards", {}, guards, statements, outputs, spans, trees)
     needed |= {n: every(needed.get(n, ALWAYS), cond) for n, cond in placed.only.items()}
-    driven = run.made("kernels", drive(trees, statements, storage, deps, target, outputs, run))
+    driven = drive(trees, statements, storage, deps, target, outputs, run, tiled.outermost)
+    run.made("kernels", driven)
     spared = _spared(driven.kernels, statements, storage, outputs, needed, run)
     alive = driven, storage, deps, held, outputs
     made = Plan(
@@ -149,6 +153,16 @@ def _spared(
         "begun": run.optional("first products", {}, beginnings, kernels, *places, needed, ends),
         "limits": run.optional("kept elements", {}, kept_elements, kernels, *places),
     }
+
+
+def _tiled(system: System, options: PlanOptions) -> Tiled:
+    """The statements over tiles; a dim that is streamed has none, if a recurrence goes along it."""
+    dims = frozenset[Dim]().union(*carried_dims(system.statements).values())
+    outermost = next((d for d in dims if d.name == options.streamed), None)
+    if outermost is not None:
+        system = in_steps(system, outermost)
+    found = tile(system, options.widths, options.workers, options.target)
+    return replace(found, outermost=outermost)
 
 
 def _prepared(system: System, target: Target, run: Passes) -> System:

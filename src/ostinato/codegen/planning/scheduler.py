@@ -168,7 +168,8 @@ class _Search:
         deps = run.made("dependences", dependences(units, tiled.spans))
         sizes = Sizes(statements, self.hints, tiled.spans, products)
         ends = partial(ends_rows, statements)
-        scheduler = Scheduler(tiled.spans, tiled.tiles, sizes, target, ends, tiled.points, spreads)
+        loops = tiled.spans, tiled.tiles, sizes, target, ends, tiled.points, tiled.outermost
+        scheduler = Scheduler(*loops, spreads)
         trees = run.made("loops", scheduler.trees(units, deps))
         trees = run.optional("late updates", trees, updates_last, trees, deps)
         trees, statements = run.made("names of axes", aligned(trees, statements))

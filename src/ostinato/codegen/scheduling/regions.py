@@ -46,6 +46,7 @@ class Scheduler:
     target: Target
     ends_early: Callable[[Dim], bool]  # whether a loop may end before its last step
     points: frozenset[Dim] = frozenset()  # the tiles of one point
+    outermost: Dim | None = None  # whose loop stands around all others where it may
     spreads: bool = False  # whether work leaves loops over steps where tiles may be few
     wishes: list[Dim] = field(default_factory=list[Dim])  # the loops over which it would be spread
 
@@ -159,7 +160,7 @@ class Scheduler:
         carries calls of Python: what they give can then be seen while the loop runs. A parallel
         loop stands around such a loop, unless each of its steps waits for a fold over tiles.
         """
-        out: set[Dim] = set()
+        out: set[Dim] = set() if done or self.outermost is None else {self.outermost}
         for item in items:
             folded = any(u.main.reduced & (self.tiles - self.points) for u in item.units)
             parallel = any(h.parallel for h in item.options.values()) and not folded

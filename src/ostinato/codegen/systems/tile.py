@@ -105,7 +105,7 @@ class Tiled:
 
     ``pieces`` gives what replaces a tiled dim, the most significant index first. ``points`` are
     parallel dims too, without tiles, and ``short`` says for which extents others are better: see
-    `TileChoice`.
+    `TileChoice`. The loop over ``outermost`` stands around all others where it may.
     """
 
     statements: dict[str, Statement]
@@ -114,6 +114,7 @@ class Tiled:
     pieces: dict[Dim, tuple[Dim, ...]]
     points: frozenset[Dim] = frozenset()
     short: dict[Dim, int] = field(default_factory=dict[Dim, int])
+    outermost: Dim | None = None
 
 
 def tile(system: System, widths: Mapping[str, int], workers: int, target: Target) -> Tiled:

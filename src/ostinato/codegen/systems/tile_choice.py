@@ -90,8 +90,16 @@ def without_lone_points(system: System, target: Target) -> System:
     )
     if not lone:
         return system
-    changed = {name: replace(s, lanes=s.lanes - lone) for name, s in statements.items()}
-    return replace(system, statements=changed)
+    for dim in sorted(lone, key=lambda d: d.serial):
+        system = in_steps(system, dim)
+    return system
+
+
+def in_steps(system: System, dim: Dim) -> System:
+    """The system with no lanes along a dim, whose steps are computed one after the other."""
+    along = {name: s for name, s in system.statements.items() if dim in s.lanes}
+    changed = {name: replace(s, lanes=s.lanes - {dim}) for name, s in along.items()}
+    return replace(system, statements={**system.statements, **changed})
 
 
 def _fills_vectors(dim: Dim, own: Sequence[Statement], target: Target) -> bool:

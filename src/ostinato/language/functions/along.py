@@ -87,7 +87,7 @@ def top_k(x: Tensor, k: Size, axis: int = -1) -> tuple[Tensor, Tensor]:
 
     Of equal elements the one at the lowest position comes first; NaN counts as the greatest.
 
-    Errors: ShapeError if the axis has fewer elements.
+    Errors: ShapeError if the axis has fewer elements; of an axis of all steps a run checks it.
 
     >>> import ostinato as ot
     >>> best, position = ot.top_k(ot.constant([1.0, 5.0, 3.0, 5.0]), 3)

@@ -88,23 +88,45 @@ class Exit:
     Whole tiles and the rows of a last one go to their place at once, without a copy between.
     """
 
-    def __init__(self, view: Array, axes: Sequence[Sequence[int]], shape: tuple[int, ...]) -> None:
-        """An axis of the result is a group of axes, tiles one after the other, without padding."""
+    def __init__(
+        self,
+        view: Array,
+        axes: Sequence[Sequence[int]],
+        shape: tuple[int, ...],
+        steps: Sequence[int] = (),
+    ) -> None:
+        """An axis of the result is a group of axes, tiles one after the other, without padding.
+
+        It is taken at one index of the group ``steps``, if there is one.
+        """
         self.shape, self.dtype, self.view = shape, view.dtype, view
         self.size_bytes = math.prod(shape) * view.dtype.itemsize
-        across = view.transpose([k for group in axes for k in group])
+        self._tiles = [view.shape[k] for k in steps]
+        across = view.transpose([*steps, *(k for group in axes for k in group)])
         parts = [_parts(n, [view.shape[k] for k in g]) for n, g in zip(shape, axes, strict=True)]
         self._sources: list[tuple[tuple[Any, ...], Array]] = []
         for choice in product(*parts):
             places: list[Any] = [at for part in choice for at in part.tiles]
             rows = tuple(part.rows for part in choice)
-            self._sources.append(((*rows, ...), across[(*places, ...)]))  # views, of numbers too
+            whole = [slice(None)] * len(steps)
+            source = across[(*whole, *places, ...)]  # a view, of a number too
+            self._sources.append(((*rows, ...), source))
 
-    def take(self, out: Array) -> Array:
+    def take(self, out: Array, at: Sequence[int] = ()) -> Array:
         """Copy the result into an array of its shape, and return that."""
+        here: tuple[Any, ...] = (*at, ...)
         for rows, source in self._sources:
-            copy(out[rows].reshape(source.shape, copy=False), source)
+            part = source[here]
+            copy(out[rows].reshape(part.shape, copy=False), part)
         return out
+
+    def take_step(self, step: int) -> Array:
+        """A copy of the result at one step."""
+        at: list[int] = []  # the tile and the place in it
+        for size in reversed(self._tiles):
+            step, place = divmod(step, size)
+            at.insert(0, place)
+        return self.take(np.empty(self.shape, self.dtype), at)
 
     def put(self, result: Array) -> None:
         """Copy a result back to where it was taken from; padding stays as it is."""
@@ -122,13 +144,10 @@ def take(view: Array, field: Field, extents: Mapping[str, int]) -> Array:
     return _together(view, field.axes, sizes(field.shape, extents))
 
 
-def take_step(view: Array, field: Field, extents: Mapping[str, int], step: int) -> Array:
-    """Return a copy of a result at one index of its first axis."""
-    first = field.axes[0]
-    where = np.unravel_index(step, [view.shape[k] for k in first])  # the tile and the place in it
-    part = np.moveaxis(view, first, range(len(first)))[where]
-    rest = tuple(tuple(k - sum(k > gone for gone in first) for k in g) for g in field.axes[1:])
-    return _together(np.asarray(part), rest, sizes(field.shape[1:], extents))
+def exit_by_steps(view: Array, field: Field, extents: Mapping[str, int]) -> Exit:
+    """The way of single steps, indices of the first axis, out of the memory of a result."""
+    first, *rest = field.axes
+    return Exit(view, rest, sizes(field.shape[1:], extents), first)
 
 
 def steps_of(view: Array, field: Field, first: int, end: int) -> Array:

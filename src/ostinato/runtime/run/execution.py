@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ostinato.pdg.host_functions import HostFunction
 from ostinato.runtime.machine_code.ports import Field
-from ostinato.runtime.run.arrays import Array, steps_of, take_step
+from ostinato.runtime.run.arrays import Array, steps_of
 from ostinato.runtime.run.artifact import Artifact
 from ostinato.runtime.run.callbacks import Calls, Control, Memory
 from ostinato.runtime.run.frame import Frame, Outcome, empty_result
@@ -160,5 +160,5 @@ class Execution:
         """A result at one step, which `offload` has brought."""
         each = self.frame.outcome[field.name]
         here = step - self.frame.first(field.tensor)
-        found = take_step(self.frame.view(field), field, self.bound.extents, here)
+        found = self.frame.by_steps[field.name].take_step(here)
         return each.cut(found.reshape(each.shape[1:]))

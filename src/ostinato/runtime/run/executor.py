@@ -54,13 +54,6 @@ def fields_over(artifact: Artifact, dim: str, unseen: bool = False) -> list[Fiel
     ]
 
 
-def is_live(artifact: Artifact, dim: str) -> bool:
-    """Whether records come while the run goes on, out of one outermost loop."""
-    interface = artifact.interface
-    written = (f.name for f in fields_over(artifact, dim))
-    return interface.streamed == dim and interface.late.isdisjoint(written)
-
-
 class Executable:
     """A loaded artifact that can run with any extents."""
 
@@ -135,9 +128,15 @@ class Executable:
         self.require_limit(bound)
         return Execution(self, bound, self.frame(bound.extents), log, is_awaited)
 
+    def is_live(self, dim: str) -> bool:
+        """Whether records come while the run goes on, out of one outermost loop."""
+        interface = self.artifact.interface
+        written = (f.name for f in fields_over(self.artifact, dim))
+        return interface.streamed == dim and interface.late.isdisjoint(written)
+
     def is_left(self, dim: str) -> bool:
         """Whether the loop over a dim is left for its records."""
-        return self.leaves_for_records and is_live(self.artifact, dim)
+        return self.leaves_for_records and self.is_live(dim)
 
     def begin(self, run: Execution, is_awaited: bool) -> Running:
         """Start the workers of a run."""
@@ -323,7 +322,7 @@ class Executable:
         """
         whole, limit = self.layout(extents), self.artifact.memory_limit
         is_little = whole.total_bytes <= RECORD_BYTES and not 0 < limit < whole.peak_bytes
-        if wanted is None or (not wanted and is_little) or not is_live(self.artifact, dim):
+        if wanted is None or (not wanted and is_little) or not self.is_live(dim):
             return None
         few = {w[0] for w in self.layout(extents, wanted).windows}
         of = {f.name: f.tensor for f in self.artifact.interface.outputs}

@@ -27,6 +27,7 @@ from ostinato.runtime.run.arrays import (
     Entrance,
     Exit,
     empty_arena,
+    exit_by_steps,
     longest,
     sizes,
     stored_bytes,
@@ -262,6 +263,12 @@ class Frame:
     def outcome(self) -> Mapping[str, Outcome]:
         """The outcomes by the names of the outputs."""
         return {each.field.name: each for each in self.outcomes}
+
+    @cached_property
+    def by_steps(self) -> Mapping[str, Exit]:
+        """The ways of single steps of the outputs that have any, by their names."""
+        outputs = [each for each in self.artifact.interface.outputs if each.axes]
+        return {x.name: exit_by_steps(self.view(x), x, self.extents) for x in outputs}
 
     def direct(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The arguments that are read, and the results that are written, where they are."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.pdg.errors import ArgumentError, MissingError
 from ostinato.runtime.run.execution import Bound, Execution
-from ostinato.runtime.run.executor import Executable, fields_over, is_live, require_finite
+from ostinato.runtime.run.executor import Executable, fields_over, require_finite
 
 if TYPE_CHECKING:
     from ostinato.runtime.run.state import State
@@ -54,7 +54,7 @@ class Stream:
         self._fields = fields_over(program.artifact, dim)
         self._read = fields_over(program.artifact, dim, unseen=True)
         self._count = bound.extents[dim.upper()]
-        self._is_live = is_live(program.artifact, dim)
+        self._is_live = program.is_live(dim)
         self._log = log
         self._step = self._ready = 0
         self._process = os.getpid()
