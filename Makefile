@@ -14,7 +14,7 @@ demo: .venv/.installed-plot  ## train REINFORCE on CartPole until it is solved
 	.venv/bin/ostinato run examples/reinforce_cartpole.py --out runs/demo
 
 test: .venv/.installed-test  ## run the tests
-	$(PYTHON) -m pytest -q -n 2 --dist loadgroup
+	$(PYTHON) -m pytest -q -n 2 --dist loadfile
 
 pythons:  ## the tests on every supported Python of this machine
 	.ci/pythons

@@ -90,9 +90,9 @@ def verdicts_are_shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 # take code that is not optimised, which takes a tenth of the time to make: with
 # ``OSTINATO_WITHOUT= make test`` all programs are optimised.
 OPTIMISED = {
-    "codegen", "cuda", "docs", "pipeline", "property", "regression", "runtime",
-    "test_algorithms.py", "test_compiled_too.py", "test_composed_accuracy.py", "test_lander.py",
-    "test_readme.py", "test_two_players.py",
+    "codegen", "pipeline", "property", "regression", "runtime", "test_algorithms.py",
+    "test_architecture_page.py", "test_composed_accuracy.py", "test_evaluation_page.py",
+    "test_lander.py", "test_readme.py", "test_two_players.py",
 }  # fmt: skip
 # Of those folders, tests of what is rewritten, planned and chosen before there is machine code.
 PLANNED = {

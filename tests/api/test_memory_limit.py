@@ -10,7 +10,6 @@ import pytest
 import ostinato as ot
 from ostinato.pdg.errors import MemoryLimitError, OptionError
 
-pytestmark = pytest.mark.xdist_group("memory limit")  # one process searches, once
 HINTS = {"B": 16, "T": 128}
 
 

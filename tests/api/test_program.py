@@ -10,6 +10,7 @@ import pytest
 import ostinato as ot
 from ostinato.pdg.errors import ArgumentError, EquationError
 from ostinato.pdg.node import Random, Rec
+from tests.garbage import only_new
 
 
 def counter(name: str = "x") -> ot.Recurrent:
@@ -67,10 +68,11 @@ def test_equal_programs_print_alike() -> None:
 
 
 def test_a_dropped_program_is_freed() -> None:
-    x = counter()
-    gone = weakref.ref(x.definition)
-    del x
-    gc.collect()
+    with only_new():
+        x = counter()
+        gone = weakref.ref(x.definition)
+        del x
+        gc.collect()
     assert gone() is None
 
 

@@ -69,7 +69,8 @@ def kept(run: Path) -> int:
 def killed(folder: Path, kills: int, iterations: int, chance: random.Random) -> int:
     """Kill the run in ``folder / "run"``, and say how often; each loses less than ``EVERY`` steps.
 
-    Some are killed at any moment, and others after their first new row.
+    Some are killed at any moment, and others after their first new row that a checkpoint precedes:
+    what is killed before there is any cannot go on.
     """
     run, begun = folder / "run", ("--checkpoint-every", EVERY, "--set", f"iterations={iterations}")
     for done in range(kills):
@@ -78,7 +79,7 @@ def killed(folder: Path, kills: int, iterations: int, chance: random.Random) -> 
         if chance.random() < 0.3:
             time.sleep(chance.random() * 2.0)
         else:
-            await_rows(running, run, rows)
+            await_rows(running, run, max(rows, EVERY))
             time.sleep(chance.random() * 0.15)
         running.send_signal(signal.SIGKILL)
         _, err = running.communicate(timeout=60)

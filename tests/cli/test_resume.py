@@ -5,15 +5,17 @@ import random
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import ostinato as ot
+from ostinato.cli.app import app
 from tests.cli.killed import EVERY, await_rows, finished, kept, killed, rows_of, started
 
-pytestmark = pytest.mark.xdist_group("checkpoints")  # one process runs the fixture
-ITERATIONS = 1000
+ITERATIONS = 500
 SET = ("--set", f"iterations={ITERATIONS}")
 
 
@@ -23,6 +25,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     assert "finished at iteration" in finished(folder, "--out", "run", *SET)
     return folder / "run"
+
+
+def said(folder: Path, *arguments: object) -> str:
+    """What the command says in this process, where only that is asked for."""
+    with chdir(folder):
+        found = CliRunner().invoke(app, ["run", "long.py", *map(str, arguments)])
+    return found.output + str(found.exception or "")
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +53,11 @@ def test_after_ctrl_c_nothing_is_lost_and_a_run_goes_on(interrupted: Path, whole
     assert "finished at iteration" in finished(folder, "--resume", "run")
     assert rows_of(folder / "run") == rows_of(whole)
     for same in ((), SET, ("--seed", "0")):
-        assert "nothing to run: finished after 1,000" in finished(folder, "--resume", "run", *same)
+        assert "nothing to run: finished after 500" in said(folder, "--resume", "run", *same)
     for other in ("--set=iterations=7", "--set=games=3", "--seed=9"):
-        said = finished(folder, "--resume", "run", other)
-        assert "`run` is over, finished after 1,000 iterations, and was one without" in said
-        assert "--out instead of --resume" in said and "nothing to run" not in said
+        text = said(folder, "--resume", "run", other)
+        assert "`run` is over, finished after 500 iterations, and was one without" in text
+        assert "--out instead of --resume" in text and "nothing to run" not in text
 
 
 def test_a_killed_run_loses_at_most_the_work_since_its_last_checkpoint(
@@ -65,8 +74,8 @@ def test_a_second_run_in_a_directory_is_refused_while_the_first_one_runs(tmp_pat
     )
     await_rows(running, tmp_path / "run", EVERY)
     for other in (("--out", "run", "--seed", "1"), ("--resume", "run")):
-        said = finished(tmp_path, *other)
-        assert "Another run writes to the run directory `run`.\n  Wait for its end" in said, said
+        text = said(tmp_path, *other)
+        assert "Another run writes to the run directory `run`.\n  Wait for its end" in text, text
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert "go on with: ostinato run long.py --resume run" in out, err
@@ -90,8 +99,7 @@ def test_what_a_run_cannot_go_on_from_is_refused(name: str, interrupted: Path) -
     path = folder / "run" / "checkpoint.safetensors"
     path.write_bytes(change(path.read_bytes()))
     before = (folder / "run" / "metrics.csv").read_bytes()
-    said = finished(folder, "--resume", "run", *arguments)
-    assert text in said and "Traceback" not in said
+    assert text in said(folder, "--resume", "run", *arguments)
     assert (folder / "run" / "metrics.csv").read_bytes() == before
 
 
@@ -99,9 +107,10 @@ def test_lost_rows_and_missing_checkpoints_are_told(interrupted: Path) -> None:
     folder = Path(shutil.copytree(interrupted, interrupted.parent / "lost"))
     metrics = folder / "run" / "metrics.csv"
     metrics.write_text("".join(metrics.read_text().splitlines(keepends=True)[:5]))
-    assert "does not have the" in finished(folder, "--resume", "run")
-    said = finished(folder, "--resume", "elsewhere")
-    assert "`elsewhere` is no directory of a run that kept a checkpoint\n  Give one whose" in said
+    assert "does not have the" in said(folder, "--resume", "run")
+    text = finished(folder, "--resume", "elsewhere")
+    assert "`elsewhere` is no directory of a run that kept a checkpoint\n  Give one whose" in text
+    assert "Traceback" not in text
 
 
 def test_the_checkpoint_is_a_state_that_python_reads(interrupted: Path) -> None:

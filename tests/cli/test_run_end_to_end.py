@@ -11,7 +11,6 @@ import pytest
 
 import ostinato as ot
 
-pytestmark = pytest.mark.xdist_group("end to end")  # one process runs the fixture
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "examples" / "reinforce_cartpole.py"
 

@@ -30,7 +30,7 @@ def above(parts: Sequence[Block], least: int = MIB) -> float:
 @pytest.mark.parametrize("phases", [200, 1000])
 def test_a_thousand_tensors_are_within_five_percent_of_the_optimum(phases: int) -> None:
     """Placed alone they are 15 to 27 % above it."""
-    found = [above(cut(1000, seed, phases=phases)) for seed in range(20)]
+    found = [above(cut(1000, seed, phases=phases)) for seed in range(7)]
     assert max(found) <= 5 and median(found) <= 0.1
 
 
@@ -47,12 +47,12 @@ def test_a_thousand_tensors_are_within_five_percent_of_the_optimum(phases: int) 
 def test_wheels_that_no_straight_line_parts_are_put_together_again(
     count: int, phases: int, mean: float, most: float
 ) -> None:
-    found = [above(cut(count, seed, 0.3, phases)) for seed in range(20)]
-    assert sum(found) / 20 <= mean and max(found) <= most
+    found = [above(cut(count, seed, 0.3, phases)) for seed in range(7)]
+    assert sum(found) / 7 <= mean and max(found) <= most
 
 
 def test_many_short_tensors_and_a_few_long_ones_are_within_five_percent() -> None:
-    found = [above(many_short(1000, seed)) for seed in range(20)]
+    found = [above(many_short(1000, seed)) for seed in range(7)]
     assert max(found) <= 5 and median(found) <= 0.1
 
 

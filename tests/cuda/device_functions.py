@@ -34,6 +34,8 @@ def _whole(dtype: str, bits: int, is_signed: bool) -> Number:
     sign = 2 ** (bits - 1) if is_signed else 0
 
     def made(x: Any) -> Any:
+        if type(x) is kind:
+            return x
         return kind(((int(x) & every) ^ sign) - sign)
 
     return made

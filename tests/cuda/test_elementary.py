@@ -7,7 +7,7 @@ import pytest
 
 import ostinato as ot
 
-pytestmark = [pytest.mark.cuda_sim, pytest.mark.xdist_group("cuda")]
+pytestmark = pytest.mark.cuda_sim
 
 ODD = (
     0.0,

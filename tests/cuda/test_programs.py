@@ -15,7 +15,7 @@ from tests.property.judge import EXTENTS
 from tests.property.programs import Replay, arguments, covering, is_beyond_limits
 from tests.property.today import of_today
 
-pytestmark = [pytest.mark.cuda_sim, pytest.mark.xdist_group("cuda")]
+pytestmark = pytest.mark.cuda_sim
 Arrays = dict[str, npt.NDArray[np.generic]]
 LONG = ("reinforce", "ragged", "ppo")  # simulated in one form only
 # Of the programs that cover all constructs; 17 is simulated for ten seconds.

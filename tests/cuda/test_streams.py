@@ -44,7 +44,6 @@ from tests.property.programs import Replay, arguments, covering
 
 pytestmark = [
     pytest.mark.cuda_sim,
-    pytest.mark.xdist_group("cuda"),
     pytest.mark.filterwarnings("ignore:rewriting left a part"),
 ]
 Simulate = Callable[..., None]

@@ -49,7 +49,6 @@ def compiled() -> Compiled:
     return program().compile(threads=2)
 
 
-@pytest.mark.xdist_group("actor critic")
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_machine_code_equals_the_interpreter(sizes: dict[str, int]) -> None:
     expected, found = program().interpret(seed=4, **sizes), compiled()(seed=4, **sizes)

@@ -34,7 +34,6 @@ def compiled() -> Compiled:
     return program().compile(threads=2)
 
 
-@pytest.mark.xdist_group("carries")
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_machine_code_equals_the_interpreter(sizes: dict[str, int]) -> None:
     expected, found = program().interpret(seed=3, **sizes), compiled()(seed=3, **sizes)
@@ -42,7 +41,6 @@ def test_machine_code_equals_the_interpreter(sizes: dict[str, int]) -> None:
         np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.xdist_group("carries")
 def test_no_copy_of_a_parameter_is_kept_per_step() -> None:
     def peak(i: int, e: int, m: int) -> int:
         losses = 4 * i * (e * m + 1)
@@ -68,7 +66,6 @@ def recurrent_policy(each: tuple[ot.Dimension, ...]) -> ot.Program:
     return ot.Program(loss=loss, final=model.final.weight)
 
 
-@pytest.mark.xdist_group("carries")
 def test_a_recurrence_inside_a_minibatch() -> None:
     program = recurrent_policy(())
     sizes = {"I": 2, "E": 2, "T": 4, "K": 3}
@@ -77,7 +74,6 @@ def test_a_recurrence_inside_a_minibatch() -> None:
         np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.xdist_group("carries")
 def test_seeds_side_by_side_with_recurrences_inside_minibatches() -> None:
     seed = ot.dims("seed")
     program = recurrent_policy((seed,))

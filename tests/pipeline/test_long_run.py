@@ -12,7 +12,6 @@ import ostinato as ot
 from tests.pipeline.programs import reinforce
 from tests.pipeline.test_reinforce import compiled
 
-pytestmark = pytest.mark.xdist_group("reinforce")
 SIZES = {"B": 64, "T": 500, "I": 3}
 WAYS: dict[str, dict[str, Any]] = {
     "one thread, one tile": {"threads": 1, "widths": {"b": 64}},

@@ -55,7 +55,6 @@ def planned(system: Builder) -> list[str]:
     return list(names)
 
 
-@pytest.mark.xdist_group("passes")
 def test_all_passes_run_in_the_order_of_the_list() -> None:
     known = [each.name for each in PASSES if not each.within]
     found = {name: ran(made) for name, made in PROGRAMS.items()}
@@ -155,14 +154,7 @@ def equal_to_the_interpreter(name: str, options: Mapping[str, Any], *without: st
     return compiled
 
 
-def together(program: str) -> pytest.MarkDecorator:
-    """Tests of one program run in one process, which makes and interprets it once."""
-    return pytest.mark.xdist_group(f"passes of {program}")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=together(OTHERWISE[name])) for name in OPTIMISATIONS]
-)
+@pytest.mark.parametrize("name", OPTIMISATIONS)
 def test_without_an_optimisation_code_is_other_and_results_are_right(name: str) -> None:
     of = OTHERWISE[name]
     fits = name in ("late readers", "segments")
@@ -172,7 +164,7 @@ def test_without_an_optimisation_code_is_other_and_results_are_right(name: str) 
     assert (found.source, found.schedule) != usual(of, *beside)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=together(n)) for n in PROGRAMS])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_without_any_optimisation_results_are_right(name: str) -> None:
     options = PROGRAMS[name].with_more_memory().options
     equal_to_the_interpreter(name, options, *OPTIMISATIONS)

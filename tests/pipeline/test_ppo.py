@@ -13,7 +13,6 @@ from tests.pipeline.programs import ROOT
 
 EXAMPLE = ROOT / "examples" / "ppo_cartpole.py"
 SIZES = [{"B": 2, "I": 2, "E": 2, "T": 8}, {"B": 1, "I": 3, "E": 1, "T": 4}]
-pytestmark = pytest.mark.xdist_group("ppo")
 
 
 @cache

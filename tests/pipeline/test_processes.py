@@ -72,6 +72,5 @@ def test_a_warm_process_computes_the_same_bits(processes: list[dict[str, Any]]) 
     assert (warm["weight"], warm["source"]) == (cold["weight"], cold["source"])
 
 
-@pytest.mark.xdist_group("reinforce")
 def test_the_same_program_gives_the_same_text_in_every_process(tmp_path: Path) -> None:
     assert python(SOURCE, tmp_path, 1) == python(SOURCE, tmp_path, 2)

@@ -9,7 +9,6 @@ import ostinato as ot
 from ostinato.compiler.compiled import Compiled
 from tests.pipeline.programs import reinforce
 
-pytestmark = pytest.mark.xdist_group("reinforce")
 SIZES = [{"B": 70, "T": 12, "I": 2}, {"B": 1, "T": 1, "I": 2}, {"B": 3, "T": 40, "I": 2}]
 
 

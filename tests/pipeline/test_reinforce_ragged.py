@@ -14,7 +14,6 @@ from ostinato.cli.program_file import load_experiment, load_function
 from ostinato.compiler.compiled import Compiled
 from tests.pipeline.programs import reinforce
 
-pytestmark = pytest.mark.xdist_group("reinforce_ragged")
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "reinforce_ragged.py")
 SIZES = [{"B": 5, "T": 24, "I": 2}, {"B": 1, "T": 1, "I": 2}, {"B": 2, "T": 40, "I": 2}]
 

@@ -14,7 +14,6 @@ from ostinato import rl
 from ostinato.compiler.compiled import Compiled
 from ostinato.language.dims import Dimension
 
-pytestmark = pytest.mark.xdist_group("seeds")  # one process compiles what tests share
 SIZES = {"B": 5, "I": 3, "T": 4}
 ORDERS = ("k b i t", "k i b t", "b k i t", "i k b t")
 

@@ -82,7 +82,6 @@ def test_rows_of_a_grid_are_shared_out_at_every_step() -> None:
     np.testing.assert_allclose(small.compile(threads=2)(**sizes)["last"], expected, 1e-4, 1e-5)
 
 
-@pytest.mark.xdist_group("reinforce")
 def test_training_does_not_depend_on_threads() -> None:
     sizes = {"B": 70, "T": 40, "I": 3, "seed": 1}
     assert "every worker a slice" in training().executable.artifact.source

@@ -7,6 +7,7 @@ import gc
 from ostinato.rewrite.prove.prover import prove
 from ostinato.rewrite.prove.setting import Fixed, Setting, Size, one
 from ostinato.rewrite.registry import every_rule
+from tests.garbage import only_new
 
 
 def test_a_copy_learns_by_itself_and_keeps_which_sizes_are_one() -> None:
@@ -37,9 +38,6 @@ def test_a_copy_knows_which_sizes_were_found_to_be_equal() -> None:
 
 def test_a_proof_leaves_no_circles_to_the_garbage_collector() -> None:
     rule = every_rule()["view/transpose-twice"]
-    gc.freeze()
-    try:
+    with only_new():
         assert prove(rule).outcome == "proved"
         assert gc.collect() < 100
-    finally:
-        gc.unfreeze()

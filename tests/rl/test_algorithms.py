@@ -137,10 +137,6 @@ LEARNS: dict[str, tuple[str, dict[str, Any], float, float]] = {
 }
 
 
-# One process compiles an algorithm, once.
-EACH = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in LEARNS]
-
-
 @cache
 def made(name: str) -> tuple[rl.Training, Compiled]:
     """A training and its program, compiled for its extents: others need no variant of it."""
@@ -150,7 +146,7 @@ def made(name: str) -> tuple[rl.Training, Compiled]:
     return training, training.program.compile(threads=1, hints=hints)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", LEARNS)
 def test_an_algorithm_learns(name: str) -> None:
     (training, run), (_, _, bar, random) = made(name), LEARNS[name]
     returns = run(seed=0, **training.arguments)["episode_return"]
@@ -158,7 +154,7 @@ def test_an_algorithm_learns(name: str) -> None:
     assert last > bar > random, f"{last} after {training.steps_per_record * len(returns)} steps"
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", LEARNS)
 def test_an_algorithm_is_the_same_interpreted(name: str) -> None:
     (training, run), (_, extents) = made(name), TINY[name.partition(",")[0]]
     found = run(**extents)
@@ -166,7 +162,7 @@ def test_an_algorithm_is_the_same_interpreted(name: str) -> None:
         np.testing.assert_allclose(found[each], x, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", LEARNS)
 def test_the_state_of_a_run_has_the_policy_that_it_left(name: str) -> None:
     """Whatever order the compiler computes updates in, and wherever it keeps them."""
     (training, run), (_, extents) = made(name), TINY[name.partition(",")[0]]

@@ -162,7 +162,7 @@ class Expr(_Asked):
         try:
             return self.known_dims
         except AttributeError:
-            found = _dims(self)
+            found = frozenset(s for s in symbols(self) if isinstance(s, Dim))
             object.__setattr__(self, "known_dims", found)
             return found
 
@@ -397,16 +397,6 @@ def _mentioned(atom: Atom) -> frozenset[Dim | Extent]:
     return frozenset[Dim | Extent]().union(*map(symbols, parts_of(atom)))
 
 
-def _dims(e: Expr) -> frozenset[Dim]:
-    out: set[Dim] = set()
-    for atom, _ in e.terms:
-        if isinstance(atom, Dim):
-            out.add(atom)
-        elif not isinstance(atom, Extent):
-            out.update(s for s in _mentioned(atom) if isinstance(s, Dim))
-    return frozenset(out)
-
-
 Substitution = Mapping[Dim, Expr] | Mapping[Dim | Extent, Expr]
 
 Point = Mapping[Dim | Extent, int]
@@ -414,7 +404,14 @@ Point = Mapping[Dim | Extent, int]
 
 def evaluate(value: ExprLike, point: Point) -> int:
     """The value at a point; ``point`` gives every dimension and extent that is mentioned."""
-    return Numbers(int, point.__getitem__, _of_integers).value(expr(value))
+    of = expr(value)
+    total = of.const
+    for atom, k in of.terms:  # nearly always sums of dimensions: others are told apart later
+        if isinstance(atom, (Dim, Extent)):
+            total += k * point[atom]
+        else:
+            total += k * Numbers(int, point.__getitem__, _of_integers).of_atom(atom)
+    return total
 
 
 def _of_integers(kind: str, values: Sequence[int]) -> int:
@@ -444,11 +441,11 @@ class Numbers(Generic[N]):
     def value(self, e: Expr) -> N:
         total = self.integer(e.const)
         for atom, k in e.terms:
-            part = self._of_atom(atom)
+            part = self.of_atom(atom)
             total = total + (part if k == 1 else part * self.integer(k))
         return total
 
-    def _of_atom(self, atom: Atom) -> N:
+    def of_atom(self, atom: Atom) -> N:
         match atom:
             case Dim() | Extent():
                 return self.symbol(atom)
