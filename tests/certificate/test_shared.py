@@ -115,6 +115,15 @@ def test_what_a_worker_keeps_for_itself_is_updated_where_it_lies() -> None:
     )
 
 
+def test_what_no_clause_covers_is_not_written() -> None:
+    late = step("other", (0, B, 0, N, 3), 1, reads("table", B, N))
+    some = replace(AFTER, covered=at_least(N, 1))
+    assert "may have taken its place" in refusal((TABLE, late, some), "table", place="local")
+    first = replace(late, reads=(reads("table", B, N, when=equal(N, 0)),))
+    assert refusal((TABLE, first, some), "table", place="local") == ""
+    assert "may have taken its place" in refusal((TABLE, first, AFTER), "table", place="local")
+
+
 def test_rows_of_one_worker_have_one_place_for_itself_and_not_for_all() -> None:
     assert "may have taken its place" in refusal((TABLE, AFTER), "table")
 

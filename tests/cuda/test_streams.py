@@ -84,7 +84,7 @@ def test_a_resumed_run_has_the_bits_of_the_cpu(
     assert_resumed(run, name, kept)
 
 
-@pytest.mark.parametrize("seed", [8, 85, 94])  # whose streams are live, and have some records
+@pytest.mark.parametrize("seed", [33, 59, 85])  # whose streams have states, and some records
 def test_invented_programs_go_on_with_the_bits_of_the_cpu(seed: int, simulate: Simulate) -> None:
     recipe = covering(128)[seed]
     replay = Replay(recipe, recipe.dtypes[0])

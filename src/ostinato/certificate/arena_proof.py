@@ -274,7 +274,8 @@ def _question(use: Use, other: Step) -> Hashable:
     dims = use.reader.step.dims, use.written.step.dims, other.dims
     turns = _in_turn(use, other), _side_by_side(use.written.step, other)
     moves = tuple(move.when for move in other.moves)
-    asked, place = (use.reader.step.asked, other.asked), (use.tensor.place, _full(use.tensor))
+    asked = use.reader.step.asked, other.asked, other.covered
+    place = use.tensor.place, _full(use.tensor)
     return events, read, dims, turns, moves, asked, place, use.reader.step is other
 
 
@@ -302,7 +303,7 @@ def _same_slot(use: Use, other: Step) -> Relation:
     same: list[Cond] = [equal(slot.dim, renamed[slot.dim]) for slot in _full(use.tensor)]
     same += [equal(d, renamed[d]) for d in use.own]
     same += [negation(move.when).at(renamed) for move in other.moves]
-    same.append(other.asked.at(renamed))
+    same.append(every(other.asked, other.covered).at(renamed))
     sizes = [(name[x.dim], x.hi.at(renamed)) for x in other.loops]
     exprs = [renamed[d] for d in other.dims]
     found = isl.relation(step.dims, other.dims, exprs, every(*same), sizes)

@@ -65,7 +65,8 @@ class Step:
     ``axes`` are those of what is computed at one point. Statements whose times differ only at the
     last place run in turns, at every position of the axes ``inner``. ``moves`` are reads whose
     values are the step's own and lie in its place already: where they hold, nothing is written.
-    Nothing is computed where ``asked`` does not hold.
+    Nothing is computed where ``asked`` does not hold, nor is anything written that is not
+    ``covered`` by a clause.
     Where it is ``cut``, the elements are shared out: the first axis, of so many positions, consists
     of equal parts, as many for all steps that touch the same memory, and a worker computes the same
     ones of each.
@@ -83,6 +84,7 @@ class Step:
     moves: tuple[Read, ...] = ()
     cut: Expr | None = None
     asked: Cond = ALWAYS
+    covered: Cond = ALWAYS
 
     @property
     def kept(self) -> tuple[Dim, ...]:

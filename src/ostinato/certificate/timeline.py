@@ -43,7 +43,8 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.memory.storage import Storage, scratch
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
-from ostinato.pdg.condition import ALWAYS, Cond
+from ostinato.pdg.bounds import simplified
+from ostinato.pdg.condition import ALWAYS, Cond, some
 from ostinato.pdg.index import Dim, Expr
 from ostinato.runtime.machine_code.arena_layout import Passage as Moved
 
@@ -161,7 +162,13 @@ def _called(plan: Plan, kernel: Kernel, here: _Here) -> Iterator[Step | Fill]:
         for k, name in enumerate(computed(leaf)):
             found = _step(plan.statements[name], at.at(k), leaf)
             cut, asked = _cut(plan.statements[name], kernel), plan.only.get(name, ALWAYS)
-            yield replace(found, cut=cut, asked=asked)
+            covered = _covered(plan.statements[name]) if isinstance(leaf, Nest) else ALWAYS
+            yield replace(found, cut=cut, asked=asked, covered=covered)
+
+
+def _covered(s: Statement) -> Cond:
+    """Where a clause of a map says what is stored."""
+    return simplified(some(*(cond for cond, _ in s.clauses))) if s.kind == "map" else ALWAYS
 
 
 def _cut(statement: Statement, kernel: Kernel) -> Expr | None:
