@@ -286,7 +286,10 @@ class _Running:
         before, was_sure, self.is_sure = dict(self.names), self.is_sure, False
         for k in range(*(int(POISON if x is None else x) for x in ends), *bounds[2:]):
             self.names[index] = k
-            self.body(body)
+            try:
+                self.body(body)
+            except _Broken:
+                bool(POISON)
         self.is_sure = was_sure
         changed = (name for name, x in before.items() if self.names[name] is not x)
         self.names.update(dict.fromkeys(changed, POISON))

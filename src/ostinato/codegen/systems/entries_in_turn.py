@@ -32,14 +32,12 @@ from ostinato.codegen.ir.system import (
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import operands, walked
 from ostinato.codegen.systems.carried import carried_dims
-from ostinato.codegen.systems.tile_choice import usual
+from ostinato.codegen.systems.tile_choice import FEW, usual
 from ostinato.codegen.target import Target
 from ostinato.pdg.bounds import is_never_negative
 from ostinato.pdg.condition import equal, every
 from ostinato.pdg.functions import FLOATS
 from ostinato.pdg.index import Dim, expr
-
-FEW = 16  # times as many entries as places, or more: else all are passed over
 
 
 @dataclass(frozen=True)
@@ -218,9 +216,8 @@ def _in_turn(found: _Sum, taken: set[str]) -> Iterator[Statement]:
     new = Call("where", (test, Call(value.fn, (old, more), s.dtype), old), s.dtype)
     step = replace(s, dims=(*s.dims, k), base=s.lowered)
     made = Load(after, (*dims, expr(k) - 1), own, s.dtype)
-    yield replace(
-        step, name=before, clauses=((every(cond, equal(k, 0)), found.table), (cond, made))
-    )
+    first = every(cond, equal(k, 0)), found.table
+    yield replace(step, name=before, clauses=(first, (cond, made)))
     yield replace(step, name=after, clauses=((cond, new),))
     last = replace(made, dims=(*dims, found.steps.size - 1))
     yield replace(s, clauses=((cond, last),))

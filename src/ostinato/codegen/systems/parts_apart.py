@@ -14,10 +14,9 @@ from fractions import Fraction
 from ostinato.codegen.ir.system import Axis, Load, Statement, System, fresh
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.carried import carried_dims
+from ostinato.codegen.systems.tile_choice import FEW
 from ostinato.pdg.condition import ALWAYS, some
 from ostinato.pdg.index import Dim, Expr, expr
-
-NARROW = 16  # times smaller than a value is a part of it that is copied
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,9 @@ def _small(s: Statement, reads: Reads, statements: Mapping[str, Statement]) -> l
     Each result of a function counts by itself.
     """
     found = {_part(load, statements[reader], s) for reader, load in reads}
-    if s.kind != "host" and NARROW * sum(_share(p, s) for p in found) > 1:
+    if s.kind != "host" and FEW * sum(_share(p, s) for p in found) > 1:
         return []
-    small = (p for p in found if NARROW * _share(p, s) <= 1)
+    small = (p for p in found if FEW * _share(p, s) <= 1)
     alone = (p for p in small if not any(_meet(p, other) for other in found - {p}))
     return sorted(alone, key=lambda p: [span.first for span in p])
 

@@ -15,7 +15,7 @@ from ostinato.machine.profile import TYPICAL_EXTENT
 from ostinato.pdg.index import Dim, Expr, Extent, evaluate, expr, symbols
 
 ALONE = 0.5  # of the elements of the vectors of a point are used, or more
-FEW = 1 / 16  # of the elements of a value that a loop carries, or less
+FEW = 16  # times fewer numbers than what a loop carries has
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _read_in_turn(
     found = set[Dim]()
     for x in s.reads if s.kind != "matmul" else ():
         source = statements[x.tensor]
-        if _row(s, s.reduced) <= FEW * _row(source, source.reduced):
+        if FEW * _row(s, s.reduced) <= _row(source, source.reduced):
             steps = zip(source.result_dims, x.dims, strict=True)
             found |= {d for step, at in steps if step in carried[x.tensor] for d in at.dims}
     return frozenset(found)

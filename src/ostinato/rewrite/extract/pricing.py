@@ -64,7 +64,7 @@ def _moved_from(graph: EGraph, op: str, moves: frozenset[str]) -> dict[int, int]
         for node in nodes:
             if node.op == op:
                 found[cls] = cls
-            elif node.op in moves and (len(node.kids) == 1 or node.op == "gather"):
+            elif node.op in moves and len(node.kids) == 1:
                 readers.setdefault(node.kids[0], []).append(cls)
     pending = list(found)
     while pending:
