@@ -61,6 +61,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[OstinatoError], str]] = {
         errors.ArgumentError,
         "`sum` of `x` gets 0.0 for `axis`\n  Give an integer, a list of integers or None.",
     ),
+    "a new axis in the place of a dimension": (
+        lambda: x[None, :],
+        errors.DomainError,
+        "`x` is read at None along dimension `t`\n"
+        "  Axes come after the dimensions: `[..., None]` adds the last one.",
+    ),
     "a dimension as an axis": (
         lambda: x.sum(t),
         errors.ArgumentError,

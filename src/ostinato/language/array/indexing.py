@@ -168,6 +168,8 @@ def position(item: object, dim: Dim, x: Node, where: str) -> Index:
         what = "a condition" if isinstance(item, Condition) else shown(item)
         fact = f"{called(x)} is read at {what} along dimension `{dim}`"
         remedy = "Use an index expression, an integer or a slice; spatial positions come later."
+        if item is None:
+            remedy = "Axes come after the dimensions: `[..., None]` adds the last one."
         raise DomainError(fact, remedy, where)
     return _from_end(check_index(at, "index"), dim.extent)
 
