@@ -50,7 +50,8 @@ READ: dict[str, Callable[[Tensor, Dimension, int], Tensor]] = {
     ),
     "part_of_slice": lambda x, d, c: place(x, d, slice(d // 2, d + 1))[..., d - d // 2]
     if c > 1 and not x.ndim else place(x, d, slice(d // 2, d + 1))[d - d // 2],
-    "by_tensor": lambda x, d, c: x.at(**{d.name: ot.index(d)}),
+    "by_tensor": lambda x, d, c: x.at(  # the step of a point outside of its box is none
+        **{d.name: ot.index(ot.maximum(ot.minimum(d, d.size - 1), 0))}),
     "reversed_twice": lambda x, d, c: place(place(x, d, d.size - 1 - d), d, d.size - 1 - d),
     "quotient_and_remainder": lambda x, d, c: place(x, d, (d // (c + 1)) * (c + 1) + d % (c + 1)),
     "last_of_past": lambda x, d, c: place(x, d, slice(None, d + 1))[-1] if c < 0 else place(
