@@ -51,12 +51,10 @@ def q_learning(places: int, steps: int) -> Callable[[], float]:
 
 
 @njit()
-def foretold(
-    tile: npt.NDArray[np.int32], reward: Numbers, weights: int
-) -> tuple[np.float32, Numbers]:
+def foretold(tile: npt.NDArray[np.int32], reward: Numbers, weights: int) -> tuple[object, Numbers]:
     weight, total = np.zeros(weights, np.float32), np.float32(0)
     for t in range(len(reward)):
-        value = following = np.float32(0)
+        value, following = np.float32(0), np.float32(0)
         for k in range(tile.shape[1]):
             value += weight[tile[t, k]]
             following += weight[tile[min(t + 1, len(reward) - 1), k]]

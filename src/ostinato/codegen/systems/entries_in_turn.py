@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from math import isfinite
+from typing import Any
 
 from ostinato.codegen.ir.changed_elements import bounds_of
 from ostinato.codegen.ir.system import (
@@ -99,8 +100,8 @@ def entries_in_turn(system: System, target: Target, exact: bool) -> System:
             shared.append((found[name].table.tensor, *(step.name for step in steps), name))
         elif name not in gone:
             out[name] = s
-    kept = {f.name: getattr(system, f.name) for f in fields(system)}
-    return InTurn(**{**kept, "statements": out}, shared=tuple(shared))
+    kept: dict[str, Any] = {f.name: getattr(system, f.name) for f in fields(system)}
+    return replace(InTurn(**kept, shared=tuple(shared)), statements=out)
 
 
 def _where(s: Statement, value: Value) -> Value | None:
