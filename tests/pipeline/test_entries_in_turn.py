@@ -98,7 +98,10 @@ def test_a_table_that_others_keep_is_not_copied_at_every_place() -> None:
     following = table + added(table)
     table.step(following)
     change = (following * table).sum()
-    assert IN_TURN not in assert_right(ot.Program(change=change.at(t=slice(None))), given())
+    made = ot.Program(change=change.at(t=slice(None)))
+    assert IN_TURN not in assert_right(made, given())
+    said = "`table` is added to as a whole, and not at its places only (test_entries_in_turn.py:"
+    assert said in str(made.compile().explain())
 
 
 def test_counts_are_the_same_in_any_order_and_so_are_exact_programs() -> None:

@@ -250,7 +250,7 @@ def _explanation(
         source=source,
         cost={"rewritten_ns": optimized.report.price_after, **times},
         forms=optimized.times,
-        passed_over=optimized.passed_over,
+        passed_over=(*optimized.passed_over, *plan.passed_over),
         profile=profile.name,
         notes=_notes(optimized),
         without=tuple(sorted(plan.without)),

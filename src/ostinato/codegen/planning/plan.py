@@ -75,9 +75,17 @@ def plan(system: System, options: PlanOptions) -> Plan:
     made = _planned(found, options)
     owners = {name: s.owner for name, s in made.storage.items()}
     groups = found.shared if isinstance(found, InTurn) else ()
-    if all(len({owners.get(name, "") for name in names}) == 1 for names in groups):
+    kept = [names for names in groups if len({owners.get(name, "") for name in names}) > 1]
+    if not kept:
         return made
-    return _planned(system, options)
+    whole = (f"{_called(system, *names)}: others keep what it was" for names in kept)
+    return replace(_planned(system, options), passed_over=tuple(whole))
+
+
+def _called(system: System, table: str, *others: str) -> str:
+    """That sums at positions of a table are added to all of it, and where."""
+    label, where = system.statements[table].label or table, system.statements[others[-1]].where
+    return f"`{label}` is added to as a whole, and not at its places only ({where})"
 
 
 def _planned(given: System, options: PlanOptions) -> Plan:

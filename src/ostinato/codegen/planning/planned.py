@@ -68,6 +68,7 @@ class Plan:
     checked: bool = False
     spills: bool = False
     without: frozenset[str] = frozenset()
+    passed_over: tuple[str, ...] = ()  # what could not be done faster, and why
 
     @property
     def keeps_parts(self) -> bool:

@@ -104,7 +104,7 @@ class Explanation:
     memory: MemoryUse = field(default_factory=MemoryUse)
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
     forms: Mapping[str, float] = field(default_factory=dict[str, float])  # what was compared: ns
-    passed_over: tuple[str, ...] = ()  # forms that have no schedule
+    passed_over: tuple[str, ...] = ()  # what could not be compared or done, and why
     profile: str = "default"  # the name of the profile that priced it
     notes: tuple[str, ...] = ()  # what the compiler could not do, and why
     without: tuple[str, ...] = ()  # optimisations that were left out
