@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -260,3 +261,19 @@ def test_two_phases_that_the_schedule_has_as_one_are_refused() -> None:
     merged = Timeline(given.order.steps, replace(given.order.memory, barriers=()))
     with pytest.raises(Misemitted, match="more before the next barrier"):
         given.checked(order=merged)
+
+
+def test_records_come_out_of_a_loop_before_that_of_a_gradient(tmp_path: Path) -> None:
+    """The loop back through all steps writes no results over them: it does not count them."""
+    i, b = ot.dims("i b")
+    start, x = ot.input("start"), ot.input("x", over=b)
+    theta = ot.carry("theta", start, over=i)
+    miss = theta * x - 1.0
+    loss = ot.square(miss).at(b=slice(None)).mean()
+    theta.step(theta - 0.1 * ot.tanh(miss * x).at(b=slice(None)).mean())
+    slope = ot.grad(loss.at(i=slice(None)).sum(), start)
+    program = ot.Program(loss=loss, slope=slope)
+    compiled = program.compile(hints={"B": 100_000, "I": 50}, certificate=tmp_path / "loops.json")
+    source = compiled.executable.artifact.source
+    assert source.count("if load_acquire(control, 16) != 0:") > 1
+    assert ot.verify_certificate(tmp_path / "loops.json", program).holds

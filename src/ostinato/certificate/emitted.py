@@ -79,10 +79,11 @@ class Called:
 
 @dataclass(frozen=True)
 class Looped:
-    """A loop of the driver."""
+    """A loop of the driver, and whether its iterations write results over its dimension."""
 
     loop: Loop
     body: tuple[Item, ...]
+    records: bool
 
 
 Item = Met | Called | Looped
@@ -101,10 +102,11 @@ def expected(order: Timeline) -> tuple[Item, ...]:
             raise Misemitted(f"who computes `{event.step.name}` is not who does the call it is in")
     times = {*events, *order.memory.barriers}
     numbers = {time: k for k, time in enumerate(sorted(events, key=places_in))}
-    return tuple(_body((), times, events, numbers))
+    return tuple(_body(order, (), times, events, numbers))
 
 
 def _body(
+    order: Timeline,
     around: tuple[Moment, ...],
     times: set[tuple[Moment, ...]],
     events: Mapping[tuple[Moment, ...], Event],
@@ -121,8 +123,11 @@ def _body(
         else:
             deeper = next(t for t in events if t[: level + 1] == here)
             loop = next(x for x in events[deeper].loops if x.dim == deeper[level + 1])
-            body = tuple(_body((*here, loop.dim), times, events, numbers))
-            yield Looped(loop, body)
+            within = (*here, loop.dim)
+            steps = (s for s in order.steps if s.time[: level + 2] == within)
+            results = [s for s in steps if s.name in order.memory.kept]
+            records = any(s.kept[:1] == (loop.dim,) for s in results)
+            yield Looped(loop, tuple(_body(order, within, times, events, numbers)), records)
 
 
 def check_driver(
@@ -144,8 +149,10 @@ def check_driver(
     scope = Scope(known, {n: expr(Extent(n)) for n in extents})
     reader = _Reader(scope, tuple(extents), kernels, Table(order, table))
     reader.body(begun.bodies["__steps"], expected(order))
-    if any(reader.published[:-1]) or not all(reader.published[-1:]):
-        raise Misemitted("another loop than the last one says how many steps are done")
+    told = [says for says, _ in reader.published]
+    last = max((k for k, (_, records) in enumerate(reader.published) if records), default=-1)
+    if told != [k == last % len(told) for k in range(len(told))]:
+        raise Misemitted("another loop than the last one with records says how many are done")
     return (
         f"{reader.calls} calls in {reader.phases} phases, {reader.barriers} barriers between them, "
         f"{reader.alone} left out at times"
@@ -176,7 +183,8 @@ class _Reader:
     phases: int = 0
     barriers: int = 0
     alone: int = 0
-    published: list[bool] = field(default_factory=list[bool])  # of loops that may be left
+    # of loops that may be left: whether they say how many steps are done, and have records
+    published: list[tuple[bool, bool]] = field(default_factory=list[tuple[bool, bool]])
 
     def body(self, text: Sequence[Statement], wanted: Sequence[Item]) -> None:
         """Read all that is done in a body."""
@@ -230,7 +238,7 @@ class _Reader:
             closing = self.steps(steps[:-1] if leaves else steps, wanted)
             self.ended(wanted)
             if leaves:
-                self.published.append(self.closed(here, item.loop, closing))
+                self.published.append((self.closed(here, item.loop, closing), item.records))
             elif closing:
                 raise refused(closing[0], "nobody leaves the loop then")
 
