@@ -136,14 +136,14 @@ def test_every_worker_updates_tables_of_its_own_in_place() -> None:
     assert {planned.storage[name].place for name in ("old", "new")} == {"local"}
 
 
-def test_what_one_of_two_parallel_loops_hands_on_is_not_a_workers_own() -> None:
+def test_a_table_that_other_rows_read_is_not_a_workers_own() -> None:
     p = tables()
-    p.add("last", "b", "h", p("new", t=expr(p.d["t"].extent) - 1) * 2.0)
-    p.add("mean", "b", "h", p("last"), over="b")
-    p.outputs.append("mean")
+    first = p("new", b=0, t=expr(p.d["t"].extent) - 1)
+    p.add("far", "b", "h", first * p("new", t=expr(p.d["t"].extent) - 1))
+    p.outputs.append("far")
     planned = assert_right(p, {"B": 5, "T": 6})
-    kept = planned.storage["new"]
-    assert kept.place == "global" or kept.owner == planned.storage["old"].owner
+    assert planned.storage["new"].place == "global"
+    assert {slot.dim.name: slot.kind for slot in planned.storage["new"].slots}["b_o"] == "full"
 
 
 def test_two_values_that_change_places_have_two() -> None:

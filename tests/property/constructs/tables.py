@@ -41,13 +41,20 @@ TESTS: dict[str, Callable[[Entry], Tensor]] = {
 }
 
 
+def number_along(w: Workshop, s: Step) -> tuple[Dimension | None, Tensor]:
+    """A dimension, if there is one for an operand, and a number at each of its points."""
+    d, x = w.along(s), w.real(s)
+    if ragged(x):
+        return None, x
+    return d, ot.sin(x.sum()) if x.ndim else x
+
+
 @construct("tables", *TESTS)
 def updated_entries(w: Workshop, s: Step) -> Tensor | None:
     """Entries that pass a test take a new value; one of them is read, or all are."""
-    d, x = w.along(s), w.real(s)
-    if d is None or ragged(x):
+    d, x = number_along(w, s)
+    if d is None:
         return None
-    x = ot.sin(x.sum()) if x.ndim else x
     number = ot.arange(d.size if s.c == 3 else ENTRIES)
     changes = TESTS[s.op](Entry(number, step_of(x, d, ENTRIES + 2), d, x, s.c))
     table = ot.recurrent(f"r{w.number}", shape=number.shape, dtype=x.dtype, over=w.over(x))
@@ -62,10 +69,9 @@ def updated_entries(w: Workshop, s: Step) -> Tensor | None:
 @construct("tables")
 def updated_cell(w: Workshop, s: Step) -> Tensor | None:
     """A cell of a matrix takes a new value, and another matrix counts how often."""
-    d, x = w.along(s), w.real(s)
-    if d is None or ragged(x):
+    d, x = number_along(w, s)
+    if d is None:
         return None
-    x = ot.sin(x.sum()) if x.ndim else x
     over, shape = w.over(x), (9, ENTRIES)
     row, column = step_of(x, d, 9), step_of(x * 0.7, d, ENTRIES)
     is_cell = (ot.arange(9)[..., None] == row) & (ot.arange(ENTRIES) == column)
@@ -83,10 +89,9 @@ def updated_cell(w: Workshop, s: Step) -> Tensor | None:
 @construct("tables")
 def added_at_places(w: Workshop, s: Step) -> Tensor | None:
     """Several entries of a table change in a step, by what is added at their positions."""
-    d, x = w.along(s), w.real(s)
-    if d is None or ragged(x):
+    d, x = number_along(w, s)
+    if d is None:
         return None
-    x = ot.sin(x.sum()) if x.ndim else x
     chosen = step_of(x, d, ENTRIES + 2)
     places = ot.stack([chosen, chosen * 0 + s.c, step_of(x * 0.5, d, ENTRIES) - 2])
     table = ot.carry(f"r{w.number}", ot.arange(64).cast(x.dtype), over=w.over(x))

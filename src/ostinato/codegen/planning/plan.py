@@ -165,8 +165,10 @@ def _spared(
 
 def _tiled(system: System, options: PlanOptions) -> Tiled:
     """The statements over tiles; a dim that is streamed has none, if a recurrence goes along it."""
-    dims = frozenset[Dim]().union(*carried_dims(system.statements).values())
-    outermost = next((d for d in dims if d.name == options.streamed), None)
+    outermost = None
+    if options.streamed:
+        dims = frozenset[Dim]().union(*carried_dims(system.statements).values())
+        outermost = next((d for d in dims if d.name == options.streamed), None)
     if outermost is not None:
         system = in_steps(system, outermost)
     found = tile(system, options.widths, options.workers, options.target)

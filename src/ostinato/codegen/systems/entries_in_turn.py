@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from itertools import islice
 from math import isfinite
 from typing import Any
 
@@ -158,7 +157,8 @@ def _sums(system: System) -> Iterator[_Sum]:
         sums = (x for x in s.reads if statements[x.tensor].fold == "scatter")
         alone = (x for x in sums if readers[x.tensor] == 1 and x.tensor not in ends)
         found = (_sum(s, x, statements[x.tensor], system.hints) for x in alone)
-        yield from islice((x for x in found if x and carried[x.table.tensor]), 1)
+        if first := next((x for x in found if x and carried[x.table.tensor]), None):
+            yield first
 
 
 def _sum(s: Statement, x: Load, scatter: Statement, hints: Mapping[str, int]) -> _Sum | None:

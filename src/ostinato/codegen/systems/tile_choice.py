@@ -23,7 +23,7 @@ class TileChoice:
     """The lane of every statement (None: it has none), the rows per tile, and the ``points``.
 
     ``free`` are the lanes that it might have had, and ``in_turn`` the dims whose points it computes
-    one after the other: those that carry it or what it reads few elements of.
+    one after the other: those that carry it, or of which it makes few numbers of what is carried.
     Each point of such a dim is work for one worker as it is, without a tile: all that could run in
     tiles along it fills vectors by itself, and what is tiled along another dim has it as a loop.
     There may be several, such as the settings and the seeds of a sweep. ``short`` gives
