@@ -16,7 +16,7 @@ from functools import cached_property
 
 from ostinato.codegen.ir.extents import Sizes
 from ostinato.codegen.ir.partial_sums import TILES
-from ostinato.codegen.ir.system import Axis, Statement, System, fresh
+from ostinato.codegen.ir.system import Axis, Statement, System, fresh, readers
 from ostinato.codegen.systems.axes import cut_axis
 from ostinato.codegen.systems.axis_families import Place, families, with_dim
 from ostinato.codegen.systems.carried import carried_dims, serial_dims
@@ -55,6 +55,7 @@ class _Worth:
         self.statements = system.statements
         self.size = Sizes(system.statements, system.hints).steps
         self.ends = system.ends
+        self.readers = readers(self.statements.values())
         self.carried = carried_dims(self.statements)
         self.serial = serial_dims(self.statements, self.carried)
 
@@ -81,6 +82,8 @@ class _Worth:
         And larger than what is kept whole in any case.
         """
         rows = self.rows(family)
+        if rows < LONG:
+            return False
         line = sums = kept = 0
         whole = self.whole(family)
         for name, index in family:
@@ -95,7 +98,7 @@ class _Worth:
         width = balanced_width(rows, line, sums, TILES, self.target)
         tiles = TILES * width * line + sums * rows // width
         is_far = 4 * line * rows >= self.target.near_bytes
-        return rows >= LONG and is_far and line * rows > 2 * tiles and line > kept
+        return is_far and line * rows > 2 * tiles and line > kept
 
     def whole(self, family: Sequence[Place]) -> set[str]:
         """What is stored whole in any case: tiles of it do not pass from one reader to the next.
@@ -106,11 +109,11 @@ class _Worth:
         names = {name for name, _ in family}
         turn = self.turns(family, names)
         out = set[str]()
-        for reader, s in self.statements.items():
-            for read in {load.tensor for load in s.reads} & names:
+        for read in names:
+            for s, _ in self.readers.get(read, ()):
                 is_inside = len(s.dims) > len(self.statements[read].dims)
-                is_here = read in self.same_step[reader] and not is_inside
-                if not is_here or turn[reader] > turn[read]:
+                is_here = read in self.same_step[s.name] and not is_inside
+                if not is_here or turn.get(s.name, 0) > turn.get(read, 0):
                     out.add(read)
         return out
 
@@ -148,13 +151,16 @@ class _Worth:
         return max(turn[name] for name in heavy)
 
     def turns(self, family: Sequence[Place], heavy: Set[str]) -> dict[str, int]:
-        """The round in which each statement runs; the heavy ones begin it, sums of all end it."""
+        """The round in which a statement runs: heavy ones begin the first, sums of all end one.
+
+        What needs no heavy one is not among them.
+        """
         adds = {name for name, index in family if index in self.statements[name].reduced}
         turn: dict[str, int] = {}
         for name in self.in_order:
-            before = [(turn.get(x, 0), x in adds) for x in self.same_step[name]]
-            found = max((n + (n > 0 and waits) for n, waits in before), default=0)
-            turn[name] = max(found, name in heavy)
+            before = [turn[x] + (x in adds) for x in self.same_step[name] if x in turn]
+            if before or name in heavy:
+                turn[name] = max(before, default=1)
         return turn
 
     @cached_property
