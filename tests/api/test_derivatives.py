@@ -157,6 +157,18 @@ def test_a_custom_gradient_has_one_part_per_argument() -> None:
     assert [out["gx"], out["gy"]] == [10.0, 0.0]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_custom_gradient_of_a_half_is_that_of_a_float32(dtype: DtypeName) -> None:
+    @ot.custom_gradient
+    def straight_through(x: Tensor) -> Pulled:
+        return ot.round(x), lambda upstream: upstream * x
+
+    x = ot.input("x", dtype=dtype)
+    found = ot.Program(g=ot.grad(3.0 * straight_through(x), x)).interpret(x=1.25)["g"]
+    assert found.dtype == "float32"
+    assert found == 3.75
+
+
 def test_a_custom_gradient_is_differentiated_again() -> None:
     @ot.custom_gradient
     def cube(x: Tensor) -> Pulled:

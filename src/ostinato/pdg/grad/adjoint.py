@@ -26,7 +26,7 @@ from ostinato.pdg.build import (
 )
 from ostinato.pdg.condition import Cond, every, negation
 from ostinato.pdg.errors import GradientError
-from ostinato.pdg.functions import FUNCTIONS, has_derivative
+from ostinato.pdg.functions import FUNCTIONS, computed_in, has_derivative
 from ostinato.pdg.grad.axis_adjoints import along_back, flip, is_flip, positions, wide
 from ostinato.pdg.grad.gathers import clamped, collect_steps, collected, taken
 from ostinato.pdg.grad.preimage import Dims
@@ -329,12 +329,13 @@ def _custom_back(node: Node, k: int, up: Adjoint) -> Adjoint | None:
     value, x = found[k - 1], inputs[k - 1]
     if value is None:
         return None
-    if value.shape != x.shape or value.dtype != x.dtype:
+    dtype = computed_in(x.dtype)
+    if value.shape != x.shape or value.dtype not in (x.dtype, dtype):
         fact = (
             f"the pull-back of {called(node)} returns {value.dtype} of shape "
             f"{show_shape(value.shape)} for {called(x)}"
         )
-        remedy = f"Return {x.dtype} of shape {show_shape(x.shape)}."
+        remedy = f"Return {dtype} of shape {show_shape(x.shape)}."
         raise GradientError(fact, remedy, node.where)
     foreign = {*value.domain} - {*node.domain, *up.value.domain}
     if foreign:
