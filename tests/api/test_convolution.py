@@ -105,23 +105,56 @@ def test_padding_never_wins_a_maximum() -> None:
     assert value(ot.avg_pool1d(x, 3, 3, padding=[(0, 0)])).tolist() == [[-2.0]]
 
 
-@pytest.mark.parametrize("stride", [1, 2, 3])
-@pytest.mark.parametrize("dilation", [1, 2])
-def test_gradients_equal_differences(stride: int, dilation: int) -> None:
-    x, w = ot.input("x", (2, 9), "float64"), ot.input("w", (3, 2, 3), "float64")
-    loss = ot.sin(ot.conv1d(x, w, stride, 1, dilation)).sum()
-    dx, dw = ot.grad(loss, [x, w])
-    program = ot.Program(loss=loss, dx=dx, dw=dw)
-    at = {
-        "x": normal(2, 9),
-        "w": normal(3, 2, 3),
-    }
+def slopes(program: ot.Program, at: dict[str, Array]) -> None:
+    """The outputs `dx`, `dw` are the derivatives of `loss` in an arbitrary direction."""
     found = program.interpret(**at)
     for name in at:
+        assert found[f"d{name}"].shape == at[name].shape
         way = normal(*at[name].shape, seed=1)
         high, low = (program.interpret(**{**at, name: at[name] + h * way}) for h in (1e-6, -1e-6))
         slope = (high["loss"] - low["loss"]) / 2e-6
         np.testing.assert_allclose((found[f"d{name}"] * way).sum(), slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("stride", "pad", "dilation", "groups"),
+    [
+        *[(1, 0, 1, 1), (1, 1, 2, 2), (2, 1, 1, 2), (2, 0, 2, 1), (3, 1, 2, 2), (4, 2, 1, 1)],
+        ((1, 2), 0, (2, 1), 1),
+    ],
+)
+def test_gradients_equal_differences(stride: Any, pad: int, dilation: Any, groups: int) -> None:
+    at = {"x": normal(2, 4, 8, 7), "w": normal(6, 4 // groups, 3, 2)}
+    x, w = (ot.input(name, value.shape, "float64") for name, value in at.items())
+    loss = ot.sin(ot.conv2d(x, w, stride, pad, dilation, groups)).sum()
+    dx, dw = ot.grad(loss, [x, w])
+    slopes(ot.Program(loss=loss, dx=dx, dw=dw), at)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("steps", [5, 6, 7, 8, 9])
+def test_gradients_along_an_axis_of_symbolic_length(stride: int, steps: int) -> None:
+    t = ot.dims("t")
+    x, w = ot.input("x", (2, t.size), "float64"), ot.input("w", (3, 2, 4), "float64")
+    loss = ot.sin(ot.conv1d(x, w, stride, 1)).sum()
+    dx, dw = ot.grad(loss, [x, w])
+    slopes(ot.Program(loss=loss, dx=dx, dw=dw), {"x": normal(2, steps), "w": normal(3, 2, 4)})
+
+
+def test_the_derivative_by_the_operand_takes_no_more_products_than_the_convolution() -> None:
+    """And adds nothing up beside them, for whichever place of the kernel."""
+    x, w = ot.input("x", (8, 16, 24, 24)), ot.input("w", (32, 16, 4, 4))
+    y = ot.conv2d(x, w, stride=2)
+    up = ot.input("up", (8, 32, 11, 11))
+    forward = ot.Program(y=y).compile(threads=1)
+    back = ot.Program(dx=ot.grad((y * up).sum(), x)).compile(threads=1)
+    count = [
+        sum(record.operations.get(kind, 0) for record in run.explain().records)
+        for run in (forward, back)
+        for kind in ("products", "elementwise")
+    ]
+    assert count[2] <= 1.3 * count[0]
+    assert count[3] <= count[1] + 3 * (8 * 16 * 24 * 24)
 
 
 def test_second_derivatives_equal_differences() -> None:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from typing import Literal
 
-from ostinato.language.array import einsum as sums
-from ostinato.language.array.dtypes import accepted, convert
-from ostinato.language.array.einsum import Spec
+from ostinato.language.array.dtypes import accepted, convert, promote
 from ostinato.language.array.padding import pad_axes
 from ostinato.language.array.reduction import mean, reduce
+from ostinato.language.functions.correlation import Steps, correlate, looked_at
 from ostinato.language.tensor import Tensor, apply, as_tensor
-from ostinato.pdg import build
 from ostinato.pdg.constant import Scalar
 from ostinato.pdg.errors import ShapeError
-from ostinato.pdg.functions import FLOATS, FOLDS, fold_unit
+from ostinato.pdg.functions import FLOATS, FOLDS, NUMBERS, fold_unit
 from ostinato.pdg.index import Expr, expr, floordiv
 from ostinato.pdg.naming import called, sized
 from ostinato.pdg.node import Node
-from ostinato.pdg.windows import Window, windows
 from ostinato.provenance.place import place
 
 PerAxis = int | Sequence[int]
@@ -109,26 +105,12 @@ def _conv(
     strides, dilations = steps
     rank = len(strides)
     _check(x, w, rank, groups, where)
-    kernel = w.shape[2:]
-    spans = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
+    spans = [(k - 1) * d for k, d in zip(w.shape[2:], dilations, strict=True)]
     pairs = _pairs(padding, strides, spans, where)
+    dtype = accepted(promote((x.dtype, w.dtype), where), NUMBERS)
     seen = pad_axes(x, {k - rank: pair for k, pair in enumerate(pairs)}, 0, where)
-    looked = _windows(seen, kernel, steps, where)
-    lead = x.rank - rank - 1
-    letters = iter(string.ascii_letters)
-    ahead, out, inner = (tuple(next(letters) for _ in range(n)) for n in (lead, rank, rank))
-    g, c, f = (next(letters) for _ in range(3))
-    split = tuple(label for pair in zip(out, inner, strict=True) for label in pair)
-    count, features = expr(groups), floordiv(w.shape[0], groups)
-    parted = build.reshape(
-        looked, (*looked.shape[:lead], count, w.shape[1], *looked.shape[lead + 1 :]), where=where
-    )
-    weights = build.reshape(w, (count, features, *w.shape[1:]), where=where)
-    spec = Spec(((*ahead, g, c, *split), (g, f, c, *inner)), (*ahead, g, f, *out))
-    found = sums.contract(spec, [parted, weights], where)
-    return build.reshape(
-        found, (*found.shape[:lead], w.shape[0], *found.shape[lead + 2 :]), where=where
-    )
+    x, w = (convert(each, dtype, where=where) for each in (seen, w))
+    return correlate(x, w, Steps(tuple(strides), tuple(dilations), groups), where)
 
 
 def _check(x: Node, w: Node, rank: int, groups: int, where: str) -> None:
@@ -167,21 +149,6 @@ def _pairs(
     return [(expr(p[0]), expr(p[1])) for p in wide]
 
 
-def _windows(x: Node, sizes: Sequence[Expr], steps: list[list[int]], where: str) -> Node:
-    """Each of the last axes as two: which window, and where in it."""
-    rank = len(sizes)
-    strides, dilations = steps
-    for k in reversed(range(rank)):
-        axis = -1 - 2 * (rank - 1 - k)
-        last = x.shape[axis] - (sizes[k] - 1) * dilations[k] - 1
-        if last.is_const and last.const < 0:
-            fact = f"a window of {sizes[k]} positions, {dilations[k]} apart, on {x.shape[axis]}"
-            raise ShapeError(fact, "Use a smaller window, or padding.", where)
-        window = Window(floordiv(last, strides[k]) + 1, sizes[k], strides[k], dilations[k])
-        x = windows(x, axis, window, where)
-    return x
-
-
 def _pool(
     x: Node, fn: str, size: list[int], stride: list[int], padding: Padding, where: str = ""
 ) -> Node:
@@ -197,7 +164,7 @@ def _pool(
     operand = convert(x, accepted(x.dtype, takes), where=where)
     filler: Scalar = fold_unit("max", operand.dtype) if fn == "max" else 0
     wide = pad_axes(operand, {k - rank: pair for k, pair in enumerate(pairs)}, filler, where)
-    seen = _windows(wide, [expr(k) for k in size], [stride, [1] * rank], where)
+    seen = looked_at(wide, [expr(k) for k in size], stride, [1] * rank, where)
     axes = [seen.rank - 1 - 2 * k for k in range(rank)]
     return reduce("max", seen, axes, where=where) if fn == "max" else mean(seen, axes, where=where)
 
