@@ -2,7 +2,8 @@
 
 The innermost axis decides whether a loop vectorises. Rows of a tile are innermost where the other
 axes are few elements (a state of four numbers is four vectors of rows), outermost otherwise (a
-layer of 64 units is rows of 64). Tiny axes come first: they are unrolled, not loops.
+layer of 64 units is rows of 64). Tiny axes come first: they are unrolled, not loops. A map lies as most of
+what it reads does: channels that a product leaves innermost stay so until a product reads them.
 """
 
 from __future__ import annotations
@@ -28,22 +29,28 @@ def lay_out(statements: Mapping[str, Statement], target: Target) -> dict[str, St
     for name, s in statements.items():
         if s.kind == "along":
             orders[name] = _order(s, few[name] or _is_beside(s, statements, orders))
+    for name, s in statements.items():
+        if s.kind == "map" and (last := _followed(s, statements, orders)) is not None:
+            orders[name] = _order(s, few[name], last)
     out = {name: _ordered(s, statements, orders) for name, s in statements.items()}
     return {name: _contiguous(s, target) for name, s in out.items()}
 
 
-def _order(s: Statement, few: bool) -> tuple[int, ...]:
-    """The new order of the axes, as old positions; lanes are innermost where rows are ``few``."""
+def _order(s: Statement, few: bool, last: Dim | None = None) -> tuple[int, ...]:
+    """The new order of the axes, as old positions; lanes are innermost where rows are ``few``.
+
+    Else ``last`` is, if it is given.
+    """
     numbers = range(len(s.axes))
     own = {a.index for a in s.axes}
     if s.kind in ("input", "host") or any(a.size.dims & own for a in s.axes):
         return tuple(numbers)
     late = s.reduced if s.fold.startswith("arg") else frozenset[Dim]()
 
-    def rank(k: int) -> tuple[bool, bool, bool, int]:
+    def rank(k: int) -> tuple[bool, bool, bool, bool, int]:
         axis = s.axes[k]
         is_lane = axis.index in s.lanes
-        return (axis.index in late, not is_tiny(axis), is_lane == few, k)
+        return (axis.index in late, not is_tiny(axis), is_lane == few, axis.index == last, k)
 
     return tuple(sorted(numbers, key=rank))
 
@@ -71,6 +78,22 @@ def _is_beside(
         if x.tensor in orders
     ]
     return s.fold not in JUMPING and any(_contiguity(lane, found) > 0 for lane in lanes)
+
+
+def _followed(
+    s: Statement, statements: Mapping[str, Statement], orders: Mapping[str, tuple[int, ...]]
+) -> Dim | None:
+    """The axis along which more of what a map reads lies in memory than along its own last one."""
+    found = [
+        _permuted(x, statements[x.tensor], orders[x.tensor])
+        for x in s.reads
+        if x.tensor in orders and x.tensor != s.name
+    ]
+    own = [a.index for a in long_axes(s) if a.index not in s.lanes]
+    scores = [_contiguity(index, found) for index in own]
+    if len(own) < 2 or max(scores) <= scores[-1]:
+        return None
+    return own[scores.index(max(scores))]
 
 
 def _ordered(
