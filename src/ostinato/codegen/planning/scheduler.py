@@ -151,7 +151,7 @@ class _Search:
         Errors: Unordered.
         """
         run, tiled, target = self.passes, self.tiled, self.target
-        split = run.optional("layout", dict(prepared), lay_out, prepared, target)
+        split = run.optional("layout", dict(prepared), lay_out, prepared, target, self.outputs)
         folds = split_folds(split, tiled.tiles, run, target.spread > 1)
         split = run.made("partial folds", folds)
         sizes = Sizes(split, self.hints)

@@ -2,16 +2,16 @@
 
 The innermost axis decides whether a loop vectorises. Rows of a tile are innermost where the other
 axes are few elements (a state of four numbers is four vectors of rows), outermost otherwise (a
-layer of 64 units is rows of 64). Tiny axes come first: they are unrolled, not loops. A map lies as most of
-what it reads does: channels that a product leaves innermost stay so until a product reads them.
+layer of 64 units is rows of 64). Tiny axes come first: they are unrolled, not loops. A map lies as
+most of what it reads does: channels that a product leaves innermost stay so until one reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
-from ostinato.codegen.ir.system import Load, Statement, loads
+from ostinato.codegen.ir.system import Load, Statement, loads, readers
 from ostinato.codegen.ir.values import Rewrite
 from ostinato.codegen.systems.axes import JUMPING, coefficient, is_tiny, long_axes
 from ostinato.codegen.target import Target
@@ -19,18 +19,22 @@ from ostinato.pdg.functions import POSITIONS
 from ostinato.pdg.index import Dim
 
 
-def lay_out(statements: Mapping[str, Statement], target: Target) -> dict[str, Statement]:
+def lay_out(
+    statements: Mapping[str, Statement], target: Target, outputs: Set[str] = frozenset()
+) -> dict[str, Statement]:
     """Reorder the axes of every computed statement, and the loads of it.
 
-    The loops of a fold then follow what it reads: adding vectors beats adding numbers.
+    The loops of a fold then follow what it reads: adding vectors beats adding numbers. What a user
+    asked for follows nothing, nor what only such reads: it would be turned around again.
     """
     few = {n: _is_few(s, target.lanes) for n, s in statements.items()}
     orders = {n: _order(s, few[n]) for n, s in statements.items() if s.kind != "along"}
     for name, s in statements.items():
         if s.kind == "along":
             orders[name] = _order(s, few[name] or _is_beside(s, statements, orders))
+    held = _held(statements, outputs)
     for name, s in statements.items():
-        if s.kind == "map" and (last := _followed(s, statements, orders)) is not None:
+        if name not in held and (last := _followed(s, statements, orders)) is not None:
             orders[name] = _order(s, few[name], last)
     out = {name: _ordered(s, statements, orders) for name, s in statements.items()}
     return {name: _contiguous(s, target) for name, s in out.items()}
@@ -80,10 +84,26 @@ def _is_beside(
     return s.fold not in JUMPING and any(_contiguity(lane, found) > 0 for lane in lanes)
 
 
+def _held(statements: Mapping[str, Statement], outputs: Set[str]) -> set[str]:
+    """The outputs, and maps that maps of such alone read: one loop computes them all."""
+    by = readers(statements.values())
+    held = set(outputs)
+    for name, s in reversed([*statements.items()]):
+        own = [reader for reader, _ in by.get(name, ())]
+        if s.kind == "map" and own and all(r.kind == "map" and r.name in held for r in own):
+            held.add(name)
+    return held
+
+
 def _followed(
     s: Statement, statements: Mapping[str, Statement], orders: Mapping[str, tuple[int, ...]]
 ) -> Dim | None:
-    """The axis along which more of what a map reads lies in memory than along its own last one."""
+    """The axis along which more of what a map reads lies in memory than along its own last one.
+
+    A fold of unrolled axes is one, too.
+    """
+    if s.kind not in ("map", "fold") or any(a.index in s.reduced for a in long_axes(s)):
+        return None
     found = [
         _permuted(x, statements[x.tensor], orders[x.tensor])
         for x in s.reads
