@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ostinato.cli.as_json import write_json
+from ostinato.cli.output import write_json
 from ostinato.cli.program_file import load_program
 from ostinato.cli.rules import hints_from, rules_of
 from ostinato.compiler.program import Program

@@ -18,7 +18,6 @@ from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
 from ostinato.codegen.cuda import dealt, grid, shuffles, threads, whole_grid
 from ostinato.codegen.cuda.alignment import aligned
-from ostinato.codegen.cuda.divisions import without_long
 from ostinato.codegen.cuda.one_thread import ARENA
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
@@ -36,6 +35,7 @@ from ostinato.codegen.cuda.rewriting import (
     rewritten,
     together,
     within,
+    without_long,
 )
 from ostinato.codegen.cuda.shares import BLOCK_THREADS
 from ostinato.codegen.cuda.touches import accesses

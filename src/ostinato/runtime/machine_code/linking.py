@@ -26,7 +26,7 @@ def _compiler() -> str:
     versions = (str(importlib.import_module("llvmlite").__version__), *_llvm.llvm_version_info)
     features = _llvm.get_host_cpu_features().flatten()
     here = Path(optimise.__file__)
-    names = ("optimise", "addresses", "address_origins", "probes")
+    names = ("optimise", "addresses", "address_origins")
     files = [here.with_name(f"{name}.py") for name in names]
     passes = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
     return f"{versions} {_llvm.get_host_cpu_name()} {features} {passes}"
