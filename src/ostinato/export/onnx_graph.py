@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ostinato.pdg.errors import ArgumentError, OptionError, to_write
+from ostinato.pdg.errors import ArgumentError, OptionError, optional, to_write
 from ostinato.pdg.functions import FLOATS, Array
 from ostinato.pdg.index import Expr, Slice
 from ostinato.pdg.interpret import Interpreter
@@ -121,23 +119,13 @@ COMPOSED: Mapping[str, Made] = {
 OPSET, VERSION = 18, 9  # of ONNX 1.14: what runtimes of the last years read
 
 
-def package() -> Any:
-    """Return ONNX.
-
-    Errors: OptionError if it is not installed.
-    """
-    if importlib.util.find_spec("onnx") is None:
-        raise OptionError("The package onnx is not installed.", "pip install 'ostinato[onnx]'")
-    return importlib.import_module("onnx")
-
-
 def write_onnx(pdg: Pdg, path: str | Path, weights: Mapping[str, object]) -> None:
     """Write a program to a file; inputs among the ``weights`` have these values in it.
 
     Errors: OptionError without ONNX; ArgumentError for what has no form there, and for a weight
     that is no input.
     """
-    onnx = package()
+    onnx = optional("onnx", "onnx")
     strange = sorted(weights.keys() - {n.op.name for n in pdg.nodes() if isinstance(n.op, Input)})
     if strange:
         fact = f"`{strange[0]}` is no input of the program"

@@ -6,7 +6,7 @@ at once: the processed axis is the outer loop, the innermost one is a vector.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
@@ -244,14 +244,18 @@ class _Sweep:
         beside = scratch(self.leaf, self.function.plan.storage)
         assert beside is not None, "sorting has scratch memory"
         name = self.define("argsort", keys.tensor, self.s.name, beside.tensor)
+        out.do(call(name, ARENA, *self.from_to(keys), self.beside(beside), self.result_size()))
+
+    def from_to(self, first: Load) -> Iterator[Expression]:
+        """Where the first operand and the result begin, each with its stride."""
         row = self.row or self.single()
-        own = self.result(expr(row.index))
-        args = (
-            *(self.body.offset(keys), self.stride(self.operands[0])),
-            *(self.body.offset(self.result(expr(0))), self.stride(own)),
-            *(self.beside(beside), self.size(row)),
-        )
-        out.do(call(name, ARENA, *args))
+        yield self.body.offset(first)
+        yield self.stride(self.operands[0])
+        yield self.body.offset(self.result(expr(0)))
+        yield self.stride(self.result(expr(row.index)))
+
+    def result_size(self) -> Expression:
+        return self.size(self.row or self.single())
 
     def beside(self, of: Storage) -> Expression:
         """Where the scratch memory of this row begins."""
@@ -260,14 +264,9 @@ class _Sweep:
 
     def top(self, out: Block) -> None:
         (keys,) = self.operands
-        first, row = self.first(keys), self.row or self.single()
+        first, length = self.first(keys), self.size(walked(self.s, keys))
         name = self.define("top", first.tensor, self.s.name)
-        args = (
-            *(self.body.offset(first), self.stride(keys)),
-            *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
-            *(self.size(walked(self.s, keys)), self.size(row)),
-        )
-        out.do(call(name, ARENA, *args))
+        out.do(call(name, ARENA, *self.from_to(first), length, self.result_size()))
 
     def shuffle(self, out: Block) -> None:
         choices = self.first(self.operands[0])
@@ -275,14 +274,8 @@ class _Sweep:
         kind = "shuffle" if beside is None else "linked_shuffle"
         more = () if beside is None else (beside.tensor,)
         name = self.define(kind, choices.tensor, self.s.name, *more)
-        row = self.row or self.single()
-        args = (
-            *(self.body.offset(choices), self.stride(self.operands[0])),
-            *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
-            *(() if beside is None else (self.beside(beside),)),
-            self.size(row),
-        )
-        out.do(call(name, ARENA, *args))
+        links = () if beside is None else (self.beside(beside),)
+        out.do(call(name, ARENA, *self.from_to(choices), *links, self.result_size()))
 
     def search(self, out: Block) -> None:
         ordered, values = self.operands
