@@ -26,7 +26,7 @@ from ostinato.codegen.cpu.llvm_text import (
     i64,
     vector_type,
 )
-from ostinato.codegen.cpu.primitive import Primitive, primitive
+from ostinato.codegen.cpu.primitive import Primitive, Written, in_llvm
 from ostinato.codegen.cpu.vector import Float, Vector
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.loops.shared_words import SQUARE
@@ -70,8 +70,8 @@ def access(scope: int, scopes: int, dtype: Dtype) -> tuple[Primitive, Primitive]
         _tag(builder, stored, dtype, (scope, scopes))
 
     return (
-        primitive(f"load_{dtype}_{scope}", dtype, ("array", "int64"), load),
-        primitive(f"store_{dtype}_{scope}", "void", ("array", "int64", dtype), store),
+        Written(f"load_{dtype}_{scope}", dtype, ("array", "int64"), load),
+        Written(f"store_{dtype}_{scope}", "void", ("array", "int64", dtype), store),
     )
 
 
@@ -124,7 +124,12 @@ def emit_prefetch(builder: Builder, pointer: Value) -> None:
     builder.call(function, [builder.bitcast(pointer, kind), read, keep, data])
 
 
-def _emit_prefetch(builder: Builder, args: list[Value]) -> None:
+@in_llvm("void", "array", "int64", "int64")
+def prefetch(builder: Builder, args: list[Value]) -> None:
+    """``prefetch(view, start, size)``: bring bytes near, while other work goes on.
+
+    The hardware sees through rows that are read one after the other, not through columns.
+    """
     memory, start, size = args
     pointer = I8.as_pointer()
     first = builder.gep(builder.bitcast(memory, pointer), start)
@@ -136,28 +141,21 @@ def _emit_prefetch(builder: Builder, args: list[Value]) -> None:
     builder.turns(i64(0), lines, i64(1), line, is_rolled=True)
 
 
-prefetch = primitive("prefetch", "void", ("array", "int64", "int64"), _emit_prefetch)
-"""``prefetch(view, start, size)``: bring bytes near, while other work goes on.
-
-The hardware sees through rows that are read one after the other, not through columns.
-"""
-
-
 def _call_address(builder: Builder, args: list[Value]) -> None:
     address, *rest = args
     builder.call(builder.inttoptr(address, function_type(VOID)), rest)
 
 
-call_python = primitive("call_python", "void", ("int64", "int64"), _call_address)
+call_python = Written("call_python", "void", ("int64", "int64"), _call_address)
 """``call_python(address, number)``: let Python run the call of that number."""
 
-arrive = primitive("arrive", "void", ("int64",) * 5, _call_address)
+arrive = Written("arrive", "void", ("int64",) * 5, _call_address)
 """``arrive(address, stream, visit, step, start)``: wait until the steps of a block are in memory.
 
 ``start`` is the place of the history's first step, in elements from the beginning of the arena.
 """
 
-invoke = primitive("invoke", "void", ("int64", "array", "array", "indices"), _call_address)
+invoke = Written("invoke", "void", ("int64", "array", "array", "indices"), _call_address)
 """``invoke(address, memory, table, integers)``: call a kernel."""
 
 
@@ -174,7 +172,7 @@ def _transpose(name: str, dtype: Float) -> Primitive:
         for k, value in enumerate(_transposed(builder, rows)):
             v.store(value, row(to, to_step, k))
 
-    return primitive(name, "void", ("array", "int64", "int64", "int64", "int64"), emit)
+    return Written(name, "void", ("array", "int64", "int64", "int64", "int64"), emit)
 
 
 def _transposed(builder: Builder, rows: list[Value]) -> list[Value]:

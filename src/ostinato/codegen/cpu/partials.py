@@ -4,7 +4,7 @@ from ostinato.codegen.cpu.access import element
 from ostinato.codegen.cpu.flags import lanes
 from ostinato.codegen.cpu.llvm import Builder
 from ostinato.codegen.cpu.llvm_text import I1, I8, I32, Value, constant, i64, undefined, vector_type
-from ostinato.codegen.cpu.primitive import Primitive, primitive
+from ostinato.codegen.cpu.primitive import Primitive, Written
 from ostinato.codegen.cpu.step_expression import CODE
 from ostinato.codegen.cpu.vector import Vector
 from ostinato.codegen.loops.expression import ITEM_BYTES, Float
@@ -40,9 +40,9 @@ def partials(dtype: Dtype, count: int) -> tuple[Primitive, Primitive, Primitive]
 
     words = -(-count * ITEM_BYTES[dtype] // WORD_BYTES)
     return (
-        primitive(f"take_{dtype}_{count}", "array", (), take, words),
-        primitive(f"load_{dtype}_{count}", dtype, ("array", "int64"), load),
-        primitive(f"store_{dtype}_{count}", "void", ("array", "int64", dtype), store),
+        Written(f"take_{dtype}_{count}", "array", (), take, words),
+        Written(f"load_{dtype}_{count}", dtype, ("array", "int64"), load),
+        Written(f"store_{dtype}_{count}", "void", ("array", "int64", dtype), store),
     )
 
 
@@ -69,7 +69,7 @@ def halves(dtype: Float, count: int, fn: str) -> Primitive:
         low, high = (b.extract_element(left, constant(I32, k)) for k in range(2))
         return code(Vector(b, dtype), low, high)
 
-    return primitive(f"halves_{dtype}_{count}_{fn}", dtype, ("array",), fold)
+    return Written(f"halves_{dtype}_{count}_{fn}", dtype, ("array",), fold)
 
 
 def _lanes_from(b: Builder, vector: Value, first: int, count: int) -> Value:
