@@ -257,7 +257,7 @@ def passes(
     """List the passes of the compiler, or show a program after each of them."""
     from rich.console import Console
 
-    from ostinato.cli.passes import show_passes
+    from ostinato.cli.explain import show_passes
 
     show_passes(place, settings or (), after, without or (), Console())
 
@@ -278,12 +278,11 @@ def verify(
     and schedule proved with isl, and both programs run at small sizes. The exit status is 1 if a
     check fails.
     """
+    from ostinato.cli.explain import verify as verify_file
     from ostinato.cli.output import console_beside
-    from ostinato.cli.verify import VerifyOptions
-    from ostinato.cli.verify import verify as verify_file
 
-    options = VerifyOptions(program, tuple(settings or ()))
-    raise typer.Exit(verify_file(certificate, options, json, console_beside(json)))
+    shown = console_beside(json)
+    raise typer.Exit(verify_file(certificate, program, settings or (), json, shown))
 
 
 @app.command()
