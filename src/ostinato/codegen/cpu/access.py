@@ -9,17 +9,14 @@ from weakref import WeakKeyDictionary
 from ostinato.codegen.cpu.flags import LINE_BYTES, lanes
 from ostinato.codegen.cpu.llvm import Builder, declare
 from ostinato.codegen.cpu.llvm_text import (
-    F32,
-    F64,
     I1,
     I8,
-    I16,
     I32,
     I64,
+    KINDS,
     VOID,
     Instruction,
     Module,
-    Type,
     Value,
     constant,
     function_type,
@@ -34,15 +31,8 @@ from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.pdg.node import Dtype
 
-STORED: dict[Dtype, Type] = {
-    "bool": I8,
-    "int32": I32,
-    "int64": I64,
-    "uint16": I16,
-    "uint32": I32,
-    "float32": F32,
-    "float64": F64,
-}
+STORED = {dtype: I8 if dtype == "bool" else KINDS[dtype] for dtype in ITEM_BYTES}
+"""The type of an element in memory."""
 
 
 def access(scope: int, scopes: int, dtype: Dtype) -> tuple[Primitive, Primitive]:

@@ -22,6 +22,7 @@ from ostinato.codegen.cpu.llvm_text import F32, I1, I16, I32, I64, Value, consta
 from ostinato.codegen.cpu.primitive import Primitive, Written
 from ostinato.codegen.cpu.step_expression import CODE, Code
 from ostinato.codegen.cpu.vector import Float, Vector
+from ostinato.codegen.loops.expression import FLOATS, SIGNED, SUFFIX
 from ostinato.pdg.functions import FUNCTIONS
 
 Coding = Callable[[Builder, Value], Value]
@@ -91,9 +92,7 @@ bfloat16_bits_f32 = _coded("bfloat16_bits", _bfloat16_bits)
 bfloat16_value_u16 = _decoded("bfloat16_value", _bfloat16_value)
 
 
-FLOATS: dict[Float, str] = {"float32": "f32", "float64": "f64"}
-SIGNED: dict[Int, str] = {"int32": "i32", "int64": "i64"}
-INTS: dict[Int, str] = {**SIGNED, "uint32": "u32"}
+INTS: tuple[Int, ...] = (*SIGNED, "uint32")
 
 
 def _of_floats(name: str, arity: int, code: Code, dtype: Float) -> Primitive:
@@ -179,25 +178,25 @@ _SIGNED: dict[str, integer.UnaryRule] = {"abs": integer.absolute, "sign": intege
 
 PRIMITIVES: dict[str, Primitive] = {
     **{
-        f"{fn}_{short}": _of_floats(fn, arity, code, dtype)
+        f"{fn}_{SUFFIX[dtype]}": _of_floats(fn, arity, code, dtype)
         for fn, (arity, code) in _FLOAT.items()
-        for dtype, short in FLOATS.items()
+        for dtype in FLOATS
     },
     **{
-        f"{fn}_{short}": _of_integers(fn, rule, dtype)
+        f"{fn}_{SUFFIX[dtype]}": _of_integers(fn, rule, dtype)
         for fn, rule in _INTEGER.items()
-        for dtype, short in INTS.items()
+        for dtype in INTS
     },
     **{
-        f"{fn}_{short}": _of_one_integer(fn, rule, dtype)
+        f"{fn}_{SUFFIX[dtype]}": _of_one_integer(fn, rule, dtype)
         for fn, rule in _SIGNED.items()
-        for dtype, short in SIGNED.items()
+        for dtype in SIGNED
     },
-    **{f"pow_{short}": _integer_power(dtype) for dtype, short in INTS.items()},
+    **{f"pow_{SUFFIX[dtype]}": _integer_power(dtype) for dtype in INTS},
     **{
-        f"cast_{to}_{of}": _cast(target, source)
-        for target, to in INTS.items()
-        for source, of in FLOATS.items()
+        f"cast_{SUFFIX[target]}_{SUFFIX[source]}": _cast(target, source)
+        for target in INTS
+        for source in FLOATS
     },
 }
 """Every scalar function by the name that generated code calls it by."""
