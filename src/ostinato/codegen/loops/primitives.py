@@ -222,7 +222,6 @@ class Partials:
     """Numbers of a fold that are kept apart: what was never written is none."""
 
     def __init__(self, dtype: str, count: int) -> None:
-        """Have room for so many."""
         self.dtype, self.values = dtype, [POISON] * count
 
     def read(self, lane: int) -> Any:

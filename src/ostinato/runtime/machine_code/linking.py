@@ -46,7 +46,6 @@ class Library:
     """Linked machine code; its functions are valid as long as it is."""
 
     def __init__(self, objects: Mapping[str, bytes]) -> None:
-        """Link objects by their keys."""
         machine = optimise.target_machine()
         empty = _llvm.parse_assembly("")
         self._engine = _llvm.create_mcjit_compiler(empty, machine)
