@@ -135,19 +135,19 @@ _WAIT, _WAKE, _ALL = 128, 129, 2**31 - 1  # private to the process
 def atomic_add(b: Builder, args: list[Value]) -> Value:
     """``atomic_add(words, i, x)`` adds to an int64 and returns what it was."""
     pointer, index, amount = args
-    return b.atomic_rmw("add", b.gep(pointer, index), amount, "seq_cst")
+    return b.atomic_add(b.gep(pointer, index), amount)
 
 
 @in_llvm("int64", "array", "int64")
 def load_acquire(b: Builder, args: list[Value]) -> Value:
     pointer, index = args
-    return b.load_atomic(b.gep(pointer, index), "acquire", 8)
+    return b.load_acquire(b.gep(pointer, index))
 
 
 @in_llvm("void", "array", "int64", "int64")
 def store_release(b: Builder, args: list[Value]) -> None:
     pointer, index, value = args
-    b.store_atomic(value, b.gep(pointer, index), "release", 8)
+    b.store_release(value, b.gep(pointer, index))
 
 
 @in_llvm("bool", "array", "int64", "int64", "int64")
