@@ -41,7 +41,7 @@ def test_every_source_file_is_a_module_of_the_package() -> None:
 
 
 def test_no_frozen_record_with_slots_is_made_through_its_type_arguments() -> None:
-    """``Numbers[Any](...)`` sets an attribute afterwards, which Python 3.11 refuses there."""
+    """``Numbers[Any](...)`` sets an attribute afterwards, which Python before 3.13 refuses."""
     trees = [ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     classes = (node for node in nodes if isinstance(node, ast.ClassDef))
