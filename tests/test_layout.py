@@ -1,5 +1,6 @@
 """The four root links are shortcuts for people: Python sees one package name only."""
 
+import ast
 import importlib.util
 import subprocess
 import sys
@@ -37,3 +38,15 @@ def test_every_source_file_is_a_module_of_the_package() -> None:
         assert (path.parent / "__init__.py").is_file(), f"{path.parent} has no __init__.py"
         found = importlib.util.find_spec(module_name(path))
         assert found is not None and found.origin == str(path)
+
+
+def test_no_frozen_record_with_slots_is_made_through_its_type_arguments() -> None:
+    """``Numbers[Any](...)`` sets an attribute afterwards, which Python before 3.13 refuses."""
+    trees = [ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    classes = (node for node in nodes if isinstance(node, ast.ClassDef))
+    frozen = "dataclass(frozen=True, slots=True)"
+    records = {c.name for c in classes if frozen in map(ast.unparse, c.decorator_list)}
+    called = (node.func for node in nodes if isinstance(node, ast.Call))
+    made = {ast.unparse(each.value) for each in called if isinstance(each, ast.Subscript)}
+    assert "Numbers" in records and not records & made

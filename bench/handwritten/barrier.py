@@ -3,7 +3,7 @@
 from ostinato.codegen.cpu.llvm import Builder, declare
 from ostinato.codegen.cpu.llvm_text import I32, Value
 from ostinato.codegen.cpu.phase_workers import atomic_add, load_acquire, pause, store_release
-from ostinato.codegen.cpu.primitive import Primitive, inner, primitive
+from ostinato.codegen.cpu.primitive import in_llvm, inner
 from ostinato.codegen.loops.expression import Name, call, compare
 from ostinato.codegen.loops.statements import Block
 
@@ -14,16 +14,13 @@ _ARRIVED, _GENERATION = 0, 16  # 128 bytes apart: never one cache line
 _SPINS = 20_000  # about as long as a switch of threads takes
 
 
-def _emit_yield(b: Builder, args: list[Value]) -> None:
+@in_llvm("void")
+def sched_yield(b: Builder, args: list[Value]) -> None:
     b.call(declare(b, "sched_yield", I32, []), [])
 
 
-_yield: Primitive = primitive("sched_yield", "void", (), _emit_yield)
-
-
 _CALLS: dict[str, object] = {
-    **{"load_acquire": load_acquire, "store_release": store_release, "atomic_add": atomic_add},
-    **{"pause": pause, "sched_yield": _yield},
+    each.name: each for each in (load_acquire, store_release, atomic_add, pause, sched_yield)
 }
 
 

@@ -8,7 +8,7 @@ from ostinato.codegen.cpu.flags import lanes
 from ostinato.codegen.cpu.llvm import Builder, alloca, emit_loop
 from ostinato.codegen.cpu.llvm_text import Value
 from ostinato.codegen.cpu.numba_door import njit
-from ostinato.codegen.cpu.primitive import primitive
+from ostinato.codegen.cpu.primitive import in_llvm
 from ostinato.codegen.cpu.vector import Vector
 
 CHAINS = 10  # each waits for itself: more than the latency times the units of today's processors
@@ -17,7 +17,8 @@ COUNT = 2_000_000
 RUNS = 5
 
 
-def _emit(builder: Builder, args: list[Value]) -> Value:
+@in_llvm("float32", "int64", "float32", "float32")
+def multiply_adds(builder: Builder, args: list[Value]) -> Value:
     """``count`` times ``x * scale + shift`` in every chain, and the sum of all."""
     count, scale, shift = args
     vector = Vector(builder, "float32", LANES)
@@ -37,12 +38,9 @@ def _emit(builder: Builder, args: list[Value]) -> Value:
     return vector.sum_lanes(total)
 
 
-_multiply_adds = primitive("multiply_adds", "float32", ("int64", "float32", "float32"), _emit)
-
-
 @njit()
 def chained(count: int, scale: float, shift: float) -> float:
-    total: float = _multiply_adds(count, scale, shift)
+    total: float = multiply_adds(count, scale, shift)
     return total
 
 

@@ -18,7 +18,7 @@ from bench.harness.measure import measure
 from bench.harness.peers import FOLDER
 from bench.harness.rows import Report, read, update, written
 from bench.harness.suite import Suite
-from ostinato.cli.as_json import STANDARD, write_text
+from ostinato.cli.output import STANDARD, write_text
 
 SUITES = Path(__file__).parents[1] / "suites"
 

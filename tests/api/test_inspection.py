@@ -3,8 +3,8 @@
 import pytest
 
 import ostinato as ot
-from ostinato.inspection.formatting import bytes_of, table
 from ostinato.pdg.errors import OptionError
+from ostinato.report.formatting import bytes_of, table
 from ostinato.report.kernels import duration
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ostinato.certificate.document import sum_of
-from ostinato.cli.explain import Asked, Written, explain
-from ostinato.cli.verify import VerifyOptions, verify
+from ostinato.cli.explain import Asked, Written, explain, verify
 
 PROGRAM = """
 import ostinato as ot
@@ -27,8 +26,8 @@ def written(folder: Path) -> Path:
 
 def test_a_certificate_is_written_and_holds(tmp_path: Path) -> None:
     console = Console(file=StringIO(), width=200)
-    options = VerifyOptions(str(tmp_path / "program.py"))
-    assert verify(written(tmp_path), options, tmp_path / "found.json", console) == 0
+    place = str(tmp_path / "program.py")
+    assert verify(written(tmp_path), place, (), tmp_path / "found.json", console) == 0
     assert isinstance(console.file, StringIO)
     assert "the certificate holds" in console.file.getvalue()
     found = json.loads((tmp_path / "found.json").read_text())
@@ -42,7 +41,7 @@ def test_a_check_that_fails_is_shown_and_is_the_exit_status(tmp_path: Path) -> N
     data["sum"] = sum_of(data)
     path.write_text(json.dumps(data))
     console = Console(file=StringIO(), width=200)
-    assert verify(path, VerifyOptions(), None, console) == 1
+    assert verify(path, None, (), None, console) == 1
     assert isinstance(console.file, StringIO)
     assert "is not the one of the table" in console.file.getvalue()
 
@@ -51,6 +50,6 @@ def test_a_certificate_of_another_program_does_not_hold(tmp_path: Path) -> None:
     path = written(tmp_path)
     (tmp_path / "program.py").write_text(PROGRAM.replace(".sum(0)", ".max(0)"))
     console = Console(file=StringIO(), width=200)
-    assert verify(path, VerifyOptions(str(tmp_path / "program.py")), None, console) == 1
+    assert verify(path, str(tmp_path / "program.py"), (), None, console) == 1
     assert isinstance(console.file, StringIO)
     assert "another program than the one given" in console.file.getvalue()

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.codegen.cuda.divisions import without_long
-from ostinato.codegen.cuda.rewriting import exchanged
+from ostinato.codegen.cuda.rewriting import exchanged, without_long
 from ostinato.codegen.loops.expression import Expression, Name, binary, call
 
 x, n, at = map(Name, ("x", "n", "at"))

@@ -30,7 +30,7 @@ from ostinato.rewrite.engine.saturate import Budget, saturate
 from ostinato.rewrite.extract.export import EXPORTED, EGraph, export
 from ostinato.rewrite.load.program_rows import load
 from ostinato.rewrite.load.tables import Loaded
-from ostinato.rewrite.prove.instance_reading import Reading, numbered
+from ostinato.rewrite.prove.instance_claims import Reading, numbered
 from ostinato.rewrite.registry import every_rule
 from ostinato.rewrite.relations import RELATIONS
 from ostinato.rewrite.relations.sexpr import Tree, heads, parse, show

@@ -7,7 +7,7 @@ import pytest
 
 import ostinato as ot
 from ostinato.pdg.functions import Array
-from ostinato.rl.sum_tree import WIDTH, drawn, empty_tree, with_weight
+from ostinato.rl.prioritised import WIDTH, drawn, empty_tree, with_weight
 
 SLOTS, WRITES = 5000, 40
 k, n = ot.dims("k n")

@@ -7,7 +7,7 @@ import numpy as np
 from ostinato.pdg.index import expr
 from ostinato.runtime.machine_code.ports import Field
 from ostinato.runtime.run.arrays import steps_of
-from ostinato.runtime.run.device_frame import stretches
+from ostinato.runtime.run.device_executor import stretches
 from ostinato.runtime.run.paused_stream import PART_S, Pace
 
 SIZES = (3, 4, 5)

@@ -142,7 +142,7 @@ def sweep(
 ) -> None:
     """Train with all combinations of settings at once; show a table and a picture."""
     from ostinato.cli import train as command
-    from ostinato.cli.as_json import console_beside
+    from ostinato.cli.output import console_beside
     from ostinato.cli.run import RunOptions
 
     options = command.TrainOptions(
@@ -177,8 +177,8 @@ def evaluate(
     Runs of `ostinato train` have all that it takes. A function of `ostinato run` must return an
     rl.Training, which says what its policy is, keep checkpoints, and be given --environment.
     """
-    from ostinato.cli import evaluating as command
-    from ostinato.cli.as_json import console_beside
+    from ostinato.cli import trained_policy as command
+    from ostinato.cli.output import console_beside
 
     options = command.EvalOptions(
         run=run,
@@ -209,7 +209,7 @@ def export(
     """
     from rich.console import Console
 
-    from ostinato.cli import exporting as command
+    from ostinato.cli import trained_policy as command
 
     raise typer.Exit(command.export(run, file, environment, training, Console()))
 
@@ -230,9 +230,9 @@ def explain(
     ] = False,
 ) -> None:
     """Compile a program and show rules, schedule, memory, cost and kernels."""
-    from ostinato.cli.as_json import console_beside
     from ostinato.cli.explain import Asked, Written
     from ostinato.cli.explain import explain as explain_program
+    from ostinato.cli.output import console_beside
 
     asked = Asked(place, settings or (), hints or (), file)
     written = Written(json, html, certificate, limits)
@@ -257,7 +257,7 @@ def passes(
     """List the passes of the compiler, or show a program after each of them."""
     from rich.console import Console
 
-    from ostinato.cli.passes import show_passes
+    from ostinato.cli.explain import show_passes
 
     show_passes(place, settings or (), after, without or (), Console())
 
@@ -278,19 +278,18 @@ def verify(
     and schedule proved with isl, and both programs run at small sizes. The exit status is 1 if a
     check fails.
     """
-    from ostinato.cli.as_json import console_beside
-    from ostinato.cli.verify import VerifyOptions
-    from ostinato.cli.verify import verify as verify_file
+    from ostinato.cli.explain import verify as verify_file
+    from ostinato.cli.output import console_beside
 
-    options = VerifyOptions(program, tuple(settings or ()))
-    raise typer.Exit(verify_file(certificate, options, json, console_beside(json)))
+    shown = console_beside(json)
+    raise typer.Exit(verify_file(certificate, program, settings or (), json, shown))
 
 
 @app.command()
 def doctor(json: Json = None) -> None:
     """Check that this machine compiles and runs programs, and show what it has."""
-    from ostinato.cli.as_json import console_beside
     from ostinato.cli.doctor import diagnose
+    from ostinato.cli.output import console_beside
 
     raise typer.Exit(diagnose(json, console_beside(json)))
 
@@ -298,8 +297,8 @@ def doctor(json: Json = None) -> None:
 @app.command()
 def calibrate(json: Json = None) -> None:
     """Measure what work takes on this machine, so that costs fit it; takes half a minute."""
-    from ostinato.cli.as_json import console_beside
     from ostinato.cli.calibrate import calibrate as calibrate_machine
+    from ostinato.cli.output import console_beside
 
     calibrate_machine(json, console_beside(json))
 
@@ -330,8 +329,8 @@ def bench(
     ] = None,
 ) -> None:
     """Measure a suite beside its peers, in turns, with spread; `compare` looks for regressions."""
-    from ostinato.cli.as_json import console_beside
     from ostinato.cli.bench import run_suite
+    from ostinato.cli.output import console_beside
 
     options = {
         "rounds": rounds,
@@ -350,8 +349,8 @@ def bench(
 @cache.command("info")
 def cache_info(json: Json = None) -> None:
     """Show where compiled programs and kernels are kept, how many, and how large they are."""
-    from ostinato.cli.as_json import console_beside
     from ostinato.cli.cache import info
+    from ostinato.cli.output import console_beside
 
     info(json, console_beside(json))
 
@@ -359,8 +358,8 @@ def cache_info(json: Json = None) -> None:
 @cache.command("clear")
 def cache_clear(json: Json = None) -> None:
     """Remove all compiled programs and kernels."""
-    from ostinato.cli.as_json import console_beside
     from ostinato.cli.cache import clear
+    from ostinato.cli.output import console_beside
 
     clear(json, console_beside(json))
 
@@ -373,7 +372,7 @@ def list_rules(
 ) -> None:
     """List the rules with their laws, exactness and proofs."""
     from ostinato.cli import rules as commands
-    from ostinato.cli.as_json import console_beside
+    from ostinato.cli.output import console_beside
 
     commands.list_rules(family, json, console_beside(json), file)
 
@@ -386,7 +385,7 @@ def show(
 ) -> None:
     """Show one rule: law, reason, sides, conditions, proof."""
     from ostinato.cli import rules as commands
-    from ostinato.cli.as_json import console_beside
+    from ostinato.cli.output import console_beside
 
     commands.show_rule(name, json, console_beside(json), file)
 
@@ -454,7 +453,7 @@ def prove(
     json: Json = None,
 ) -> None:
     """Run the proofs of the rules again; fail if one is wrong or open."""
-    from ostinato.cli.as_json import console_beside
+    from ostinato.cli.output import console_beside
     from ostinato.cli.rules import prove_rules, show_record
 
     found = prove_rules(names or (), file)
@@ -473,7 +472,7 @@ class _Question(NamedTuple):
 
 def _show(question: str, about: _Question, json: Path | None, *names: str, **more: Any) -> None:
     """Ask the rules about a program, and show the answer."""
-    from ostinato.cli.as_json import console_beside
+    from ostinato.cli.output import console_beside
     from ostinato.cli.program_file import load_program
     from ostinato.cli.rules import hints_from, rules_of, show_record
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ostinato.cli.as_json import write_json
+from ostinato.cli.output import write_json
 from ostinato.runtime.cache import eviction
 from ostinato.runtime.disk.folder import SIZE_VARIABLE, VARIABLE, root, size_limit
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ostinato.calibration.measure import Effort
 from ostinato.calibration.measure import calibrate as measured
-from ostinato.cli.as_json import write_text
+from ostinato.cli.output import write_text
 from ostinato.machine.profile import LEVELS, PRODUCTS, Profile
 from ostinato.machine.profile_store import forget, store
 

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import ostinato as ot
-from ostinato.cli.as_json import write_json
+from ostinato.cli.output import write_json
 from ostinato.machine.profile_store import current
 from ostinato.pdg.errors import OptionError
 from ostinato.runtime.run import cuda_device

@@ -1,17 +1,19 @@
-"""``ostinato explain``: what the compiler made of a program, as text, JSON or a page."""
+"""``ostinato explain``, ``passes`` and ``verify``: what the compiler made of a program."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from ostinato.cli.as_json import write_json
+from ostinato.cli.output import write_json
 from ostinato.cli.program_file import load_program
 from ostinato.cli.rules import hints_from, rules_of
-from ostinato.compiler.program import Program
+from ostinato.compiler.experiment import parted
+from ostinato.compiler.options import options_from
+from ostinato.inspection.after_passes import after_pass, list_of_passes, one_pass
 from ostinato.language.dims import is_integer
 
 
@@ -37,9 +39,7 @@ class Written:
 
 def explain(asked: Asked, written: Written, console: Console) -> None:
     """Compile the program of ``FILE[:FUNCTION]`` and show the stages of the compilation."""
-    made = load_program(asked.place, asked.settings)
-    program = made if isinstance(made, Program) else made.program
-    given: Mapping[str, object] = {} if isinstance(made, Program) else made.arguments
+    program, given = parted(load_program(asked.place, asked.settings))
     extents = {n: size for n, size in given.items() if n in program.extents and is_integer(size)}
     hints = hints_from(asked.hints)
     compiled = program.compile(
@@ -56,3 +56,37 @@ def explain(asked: Asked, written: Written, console: Console) -> None:
     write_json(written.json, explanation.data())
     if written.html is not None:
         explanation.to_html(written.html, curve)
+
+
+def verify(
+    path: Path, place: str | None, settings: Iterable[str], written: Path | None, console: Console
+) -> int:
+    """Show what each check of a certificate found; return 1 if one does not hold.
+
+    It must be about the program of ``place``, a FILE[:FUNCTION], if there is one. The file
+    ``written`` gets ``holds`` and the ``findings``: check, holds, about, seconds.
+    Errors: CertificateError if the file is no intact certificate.
+    """
+    from ostinato.certificate import verify_certificate
+
+    program = None if place is None else parted(load_program(place, settings))[0]
+    verdict = verify_certificate(path, program)
+    console.print(str(verdict), markup=False, highlight=False, soft_wrap=True)
+    findings = [asdict(finding) for finding in verdict.findings]
+    write_json(written, {"holds": verdict.holds, "findings": findings})
+    return 0 if verdict.holds else 1
+
+
+def show_passes(
+    place: str | None, settings: Iterable[str], after: str, without: Iterable[str], console: Console
+) -> None:
+    """Show the program of ``FILE[:FUNCTION]`` after each pass, or after one; else the passes.
+
+    Errors: OptionError for a name that is no pass.
+    """
+    if place is None:
+        text = one_pass(after) if after else list_of_passes()
+    else:
+        pdg = parted(load_program(place, settings))[0].pdg
+        text = after_pass(pdg, options_from({"without": [*without]}, pdg), after)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

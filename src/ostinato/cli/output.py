@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TextIO, cast
+
+from rich.console import Console
+
+from ostinato.report.files import write
+
+STANDARD = Path("-")
+
+
+def console_beside(path: Path | None) -> Console:
+    """Where text for people goes: to standard error where the result is on standard output."""
+    return Console(stderr=path == STANDARD)
+
+
+def write_json(path: Path | None, found: object) -> None:
+    """Write a result to a file, or to standard output for ``-``; nothing without a path."""
+    write_text(path, json.dumps(found, indent=2) + "\n")
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """The same for a result that is JSON already."""
+    if path == STANDARD:
+        sys.stdout.write(text)
+    elif path is not None:
+        write(path, text, "the result")
 
 
 @dataclass

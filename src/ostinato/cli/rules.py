@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ostinato.cli.as_json import write_json
+from ostinato.cli.output import write_json
 from ostinato.inspection.proofs import Proofs
 from ostinato.inspection.rule_file import read_rules
 from ostinato.inspection.rule_questions import Ablations, Stats, Trace

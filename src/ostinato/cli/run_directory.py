@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import fcntl
-import importlib
-import importlib.util
 import json
 import os
 import warnings
@@ -19,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.cli.training import Row
-from ostinato.pdg.errors import CheckpointError, OptionError, to_write
+from ostinato.pdg.errors import CheckpointError, OptionError, optional, to_write
 from ostinato.runtime.run.checkpoint import Checkpoint, read
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -240,11 +238,9 @@ def events(directory: Path, names: Sequence[str]) -> Generator[Callable[[Row], N
 
     Errors: OptionError if tensorboard is not installed.
     """
-    if importlib.util.find_spec("tensorboard") is None:
-        raise OptionError(
-            "--tensorboard needs the package tensorboard.", "pip install 'ostinato[tensorboard]'"
-        )
-    writer: Writer = importlib.import_module("tensorboard.summary").Writer(str(directory))
+    needed = "--tensorboard needs the package tensorboard."
+    module = optional("tensorboard.summary", "tensorboard", needed)
+    writer: Writer = module.Writer(str(directory))
 
     def write(row: Row) -> None:
         for name, value in zip(names, (row.metric, *row.others), strict=True):

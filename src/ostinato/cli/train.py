@@ -16,7 +16,7 @@ from rich.table import Table
 
 import ostinato as ot
 from ostinato import rl
-from ostinato.cli.as_json import write_json
+from ostinato.cli.output import write_json
 from ostinato.cli.resuming import Resumed
 from ostinato.cli.run import RunOptions, begun, carry_out, is_over
 from ostinato.cli.run_directory import Metrics

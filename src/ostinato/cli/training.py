@@ -89,7 +89,6 @@ class SolvedJudge:
     """Keeps the last episodes of every training and says when their means reach the bar."""
 
     def __init__(self, criterion: Solved, episodes: Episodes = ()) -> None:
-        """Start with the last episodes of a run that goes on."""
         self._criterion = criterion
         self._recent: list[deque[float]] = [self._last(each) for each in episodes]
 

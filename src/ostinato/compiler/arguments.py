@@ -272,10 +272,9 @@ def node_symbols(node: Node) -> set[Dim | Extent]:
         case Affine(of) | Iota(of):
             mentioned.append(of)
         case Read(at):
-            for _, index in at:
-                mentioned += [index.lo, index.hi] if isinstance(index, Slice) else [index]
+            mentioned += (end for _, index in at for end in index.ends)
         case Part(_, index):
-            mentioned += [index.lo, index.hi] if isinstance(index, Slice) else [index]
+            mentioned += index.ends
         case Case(cond):
             return {*cond.symbols, *(s for e in mentioned for s in symbols(e))}
         case _:

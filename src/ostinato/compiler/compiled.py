@@ -420,7 +420,7 @@ def _planned(
             try:
                 artifact = build(pdg, rules, chosen, making, look)
             except CycleError as unordered:
-                from ostinato.compiler.circular import find_cycle
+                from ostinato.compiler.watching import find_cycle
 
                 raise find_cycle(pdg) or unordered from None
             directory = programs.store(key, artifact)

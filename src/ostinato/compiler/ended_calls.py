@@ -12,7 +12,6 @@ from dataclasses import replace
 from ostinato.language.ragged.ending import Ending, steps_of
 from ostinato.pdg import build
 from ostinato.pdg.host_functions import HostFunction
-from ostinato.pdg.index import Dim, Slice, expr
 from ostinato.pdg.node import Host, Node, postorder
 from ostinato.pdg.replace import rebuild
 
@@ -32,7 +31,7 @@ def ended(
         number = call.op.call if isinstance(call.op, Host) else 0
         over = functions[number].over
         masks[call] = [
-            build.read(moved[end.alive.node], [(d, _all(d)) for d in over if d in end.outer])
+            build.read(moved[end.alive.node], [(d, d.whole) for d in over if d in end.outer])
             for end in ends
             if end.dim in call.domain and end.dims <= {*call.domain, *over}
         ]
@@ -51,7 +50,3 @@ def _endings(calls: Iterable[Node]) -> list[Ending]:
     """The ends of dimensions that calls are over."""
     dims = dict.fromkeys(d for call in calls for d in call.domain if d.remarks)
     return [end for d in dims if (end := steps_of(d).ending) is not None]
-
-
-def _all(dim: Dim) -> Slice:
-    return Slice(expr(0), expr(dim.extent))

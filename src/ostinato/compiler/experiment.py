@@ -65,3 +65,8 @@ class Experiment:
             return compiled(**{"seed": self.seed, **self.arguments, **changes})
         except OstinatoError as error:
             raise error.at(where) from error.__cause__
+
+
+def parted(made: Program | Experiment) -> tuple[Program, Mapping[str, object]]:
+    """A program, by itself or of an experiment, and the arguments that come with it."""
+    return (made, {}) if isinstance(made, Program) else (made.program, made.arguments)

@@ -66,7 +66,6 @@ class Variants:
     """
 
     def __init__(self, usual: Variant, make: Make, stepping: Stepping, workers: int) -> None:
-        """Begin with the one for any extents."""
         executable = usual.executable
         self.usual, self._make, self._workers = usual, make, workers
         self._stepping, self._streaming = stepping, dict[str, Variant]()

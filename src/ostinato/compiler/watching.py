@@ -7,13 +7,36 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ostinato.compiler.arguments import declared_shape, signature
 from ostinato.language.definition import Remark
 from ostinato.pdg.claims import Claim, Said
-from ostinato.pdg.errors import CheckError, CoverageError, DomainError
+from ostinato.pdg.errors import CheckError, CoverageError, CycleError, DomainError
 from ostinato.pdg.functions import Array
 from ostinato.pdg.index import Dim, Extent, evaluate, expr
-from ostinato.pdg.interpret import Interpreter
+from ostinato.pdg.interpret import Interpreter, interpret
 from ostinato.pdg.node import Pdg
+
+FEW_STEPS = 3  # a first, a last and an inner step
+
+
+def find_cycle(pdg: Pdg) -> CycleError | None:
+    """Return the error of a value that needs itself at small extents, if there is one.
+
+    The interpreter follows every dependence point by point, so its error names the points.
+    """
+    takes = signature(pdg)
+    extents = {name: max(FEW_STEPS, takes.least.get(name, 1)) for name in takes.extents}
+    sizes: dict[Dim | Extent, int] = {Extent(name): size for name, size in extents.items()}
+    inputs = {
+        name: np.zeros([evaluate(size, sizes) for size in declared_shape(node)], node.dtype)
+        for name, node in takes.inputs.items()
+    }
+    try:
+        interpret(pdg, extents, inputs)
+    except CycleError as found:
+        return found
+    return None
+
 
 Point = tuple[int, ...]
 _AFTER = (2**62, 0)
@@ -38,8 +61,7 @@ def watch(run: Interpreter, notes: Sequence[Remark]) -> None:
 
 def checked(pdg: Pdg, notes: Sequence[Remark]) -> tuple[Pdg, tuple[Claim, ...]]:
     """The program with its checks as claims, at the points at which it has all that they read."""
-    from ostinato.pdg.demand.checks import Condition, with_claims
-    from ostinato.pdg.demand.defined import defined
+    from ostinato.pdg.demand.checks import Condition, defined, with_claims
     from ostinato.pdg.demand.demand import Demand
 
     demand = Demand(pdg, pdg.minimum_extents)

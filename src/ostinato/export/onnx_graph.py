@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ostinato.export.onnx_functions import COMPOSED, FOLDS, SAME
-from ostinato.pdg.errors import ArgumentError, OptionError, to_write
-from ostinato.pdg.functions import Array
+from ostinato.pdg.errors import ArgumentError, OptionError, optional, to_write
+from ostinato.pdg.functions import FLOATS, Array
 from ostinato.pdg.index import Expr, Slice
 from ostinato.pdg.interpret import Interpreter
 from ostinato.pdg.naming import called
@@ -36,17 +33,90 @@ from ostinato.pdg.node import (
     postorder,
 )
 
+SAME: Mapping[str, str] = {
+    "abs": "Abs", "add": "Add", "and": "And", "ceil": "Ceil", "cos": "Cos", "div": "Div",
+    "eq": "Equal", "erf": "Erf", "exp": "Exp", "floor": "Floor", "ge": "GreaterOrEqual",
+    "gt": "Greater", "le": "LessOrEqual", "log": "Log", "lt": "Less", "maximum": "Max",
+    "minimum": "Min", "mul": "Mul", "neg": "Neg", "not": "Not", "or": "Or", "pow": "Pow",
+    "round": "Round", "sigmoid": "Sigmoid", "sign": "Sign", "sin": "Sin", "sqrt": "Sqrt",
+    "stop_gradient": "Identity", "sub": "Sub", "tan": "Tan", "tanh": "Tanh", "where": "Where",
+}  # fmt: skip
+FOLDS: Mapping[str, str] = {
+    "sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin",
+    "any": "ReduceMax", "all": "ReduceMin", "argmax": "ArgMax", "argmin": "ArgMin",
+}  # fmt: skip
+
+
+Made = Callable[["_Graph", Node, list[str]], str]
+
+
+def _log1p(w: _Graph, node: Node, args: list[str]) -> str:
+    return w.op("Log", w.op("Add", args[0], w.number(1.0, node.dtype)))
+
+
+def _expm1(w: _Graph, node: Node, args: list[str]) -> str:
+    return w.op("Sub", w.op("Exp", args[0]), w.number(1.0, node.dtype))
+
+
+def _exp2(w: _Graph, node: Node, args: list[str]) -> str:
+    return w.op("Pow", w.number(2.0, node.dtype), args[0])
+
+
+def _log2(w: _Graph, node: Node, args: list[str]) -> str:
+    return w.op("Div", w.op("Log", args[0]), w.number(float(np.log(2.0)), node.dtype))
+
+
+def _erfc(w: _Graph, node: Node, args: list[str]) -> str:
+    return w.op("Sub", w.number(1.0, node.dtype), w.op("Erf", args[0]))
+
+
+def _ne(w: _Graph, node: Node, args: list[str]) -> str:
+    return w.op("Not", w.op("Equal", *args))
+
+
+def _isfinite(w: _Graph, node: Node, args: list[str]) -> str:
+    return w.op("Not", w.op("Or", w.op("IsInf", args[0]), w.op("IsNaN", args[0])))
+
+
+def _left_over(w: _Graph, node: Node, args: list[str]) -> tuple[str, str]:
+    """What is left over with the sign of the dividend, and whether that is not the divisor's."""
+    zero = w.number(0, node.dtype)
+    rest = w.op("Mod", *args, fmod=1)
+    other = w.op("Xor", w.op("Less", rest, zero), w.op("Less", args[1], zero))
+    return rest, w.op("And", w.op("Not", w.op("Equal", rest, zero)), other)
+
+
+def _floordiv(w: _Graph, node: Node, args: list[str]) -> str:
+    """The quotient rounded down, by way of what is left over, which is exact."""
+    if node.dtype not in FLOATS:
+        return w.op("Div", w.op("Sub", args[0], w.op("Mod", *args)), args[1])
+    rest, is_other = _left_over(w, node, args)
+    whole = w.op("Div", w.op("Sub", args[0], rest), args[1])
+    below = w.op("Sub", whole, w.number(1, node.dtype))
+    found = w.op("Round", w.op("Where", is_other, below, whole))
+    is_zero = w.op("Equal", args[1], w.number(0, node.dtype))
+    return w.op("Where", is_zero, w.op("Div", *args), found)
+
+
+def _mod(w: _Graph, node: Node, args: list[str]) -> str:
+    """What is left over, with the sign of the divisor."""
+    if node.dtype not in FLOATS:
+        return w.op("Mod", *args)
+    rest, is_other = _left_over(w, node, args)
+    return w.op("Where", is_other, w.op("Add", rest, args[1]), rest)
+
+
+def _cast(w: _Graph, node: Node, args: list[str]) -> str:
+    return w.cast(args[0], node.dtype)
+
+
+COMPOSED: Mapping[str, Made] = {
+    "cast": _cast, "erfc": _erfc, "exp2": _exp2, "expm1": _expm1, "floordiv": _floordiv,
+    "isfinite": _isfinite, "log1p": _log1p, "log2": _log2, "mod": _mod, "ne": _ne,
+}  # fmt: skip
+
+
 OPSET, VERSION = 18, 9  # of ONNX 1.14: what runtimes of the last years read
-
-
-def package() -> Any:
-    """Return ONNX.
-
-    Errors: OptionError if it is not installed.
-    """
-    if importlib.util.find_spec("onnx") is None:
-        raise OptionError("The package onnx is not installed.", "pip install 'ostinato[onnx]'")
-    return importlib.import_module("onnx")
 
 
 def write_onnx(pdg: Pdg, path: str | Path, weights: Mapping[str, object]) -> None:
@@ -55,7 +125,7 @@ def write_onnx(pdg: Pdg, path: str | Path, weights: Mapping[str, object]) -> Non
     Errors: OptionError without ONNX; ArgumentError for what has no form there, and for a weight
     that is no input.
     """
-    onnx = package()
+    onnx = optional("onnx", "onnx")
     strange = sorted(weights.keys() - {n.op.name for n in pdg.nodes() if isinstance(n.op, Input)})
     if strange:
         fact = f"`{strange[0]}` is no input of the program"

@@ -30,11 +30,11 @@ from ostinato.codegen.systems.tile import Tiled
 from ostinato.compiler.options import Options
 from ostinato.compiler.passes import every_pass
 from ostinato.compiler.pipeline import build
-from ostinato.inspection.formatting import table
 from ostinato.machine.profile_store import profile_in_use
 from ostinato.pdg.errors import OptionError, guess
 from ostinato.pdg.node import Pdg
 from ostinato.pdg.text.printer import show
+from ostinato.report.formatting import columns, table
 from ostinato.rewrite.extract.choose import Selection
 from ostinato.rewrite.extract.export import EGraph
 from ostinato.rewrite.extract.rebuild import Rebuilt
@@ -52,8 +52,7 @@ def list_of_passes() -> str:
         ("  " * bool(p.within) + p.name, "optimisation" if p.is_optimisation else "", p.about)
         for p in every_pass()
     ]
-    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:2]]
-    return "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {about}" for a, b, about in rows)
+    return columns(rows, ())
 
 
 def one_pass(name: str) -> str:

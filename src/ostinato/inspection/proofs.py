@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ostinato.inspection.formatting import table
+from ostinato.report.formatting import table
 from ostinato.rewrite.engine.rule import Rule
 from ostinato.rewrite.prove.prover import OUTCOMES, Outcome, prove
 from ostinato.rewrite.prove.said import assumptions

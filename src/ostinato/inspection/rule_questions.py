@@ -9,9 +9,9 @@ from typing import Literal
 
 from ostinato.codegen.ir.tree import Kernel, computed_in
 from ostinato.compiler.kernel_records import nodes_by_statement
-from ostinato.inspection.formatting import bytes_of, more, table
 from ostinato.inspection.stages import Form, Subject, form_of, rewritten
 from ostinato.pdg.node import Node
+from ostinato.report.formatting import bytes_of, more, table
 from ostinato.report.kernels import duration
 from ostinato.rewrite.registry import RuleSet
 

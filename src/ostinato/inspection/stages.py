@@ -9,7 +9,7 @@ from ostinato.codegen.cost.estimate import Estimate, estimate
 from ostinato.codegen.ir.system import System
 from ostinato.codegen.planning.arena import layout
 from ostinato.codegen.planning.planned import Plan
-from ostinato.compiler.experiment import Experiment
+from ostinato.compiler.experiment import Experiment, parted
 from ostinato.compiler.options import Options, options_from, typical_extents
 from ostinato.compiler.pipeline import optimize_pdg, scheduled, system_of
 from ostinato.compiler.program import Program
@@ -64,8 +64,7 @@ def subject(made: Program | Experiment, hints: Mapping[str, int] | None = None) 
 
     Errors: OptionError for a hint that is no extent of the program.
     """
-    program = made if isinstance(made, Program) else made.program
-    given: Mapping[str, object] = {} if isinstance(made, Program) else made.arguments
+    program, given = parted(made)
     known = {n: v for n, v in given.items() if isinstance(v, int) and n in program.extents}
     found = Subject(program.pdg, {**known, **(hints or {})})
     assert found.options.hints == found.hints, "options are the given ones"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,21 @@ from ostinato.pdg.build import input_node
 from ostinato.pdg.errors import ArgumentError, DtypeError, OptionError
 from ostinato.pdg.expansion import expanding, operands, spelled_out
 from ostinato.pdg.functions import FLOATS, FOLDS, FUNCTIONS, Fold, add_fold
-from ostinato.pdg.node import Broadcast, Const, Dtype, Input, Map, Node, Pdg, Reshape, postorder
+from ostinato.pdg.node import (
+    Broadcast,
+    Const,
+    Dtype,
+    HasGraph,
+    Input,
+    Map,
+    Node,
+    Reshape,
+    postorder,
+)
 from ostinato.pdg.pass_record import ADDED, GraphPass, Pass, add
 from ostinato.provenance.place import place
 
 Operator: TypeAlias = Callable[..., Tensor]
-
-
-class HasGraph(Protocol):
-    """A program."""
-
-    @property
-    def pdg(self) -> Pdg: ...
 
 
 def operator(code: Operator, accepts: Sequence[Dtype] = FLOATS) -> Operator:

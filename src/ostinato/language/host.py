@@ -13,7 +13,7 @@ from ostinato.pdg import build
 from ostinato.pdg.errors import HostError, ShapeError
 from ostinato.pdg.functions import HALVES
 from ostinato.pdg.host_functions import HostFunction, Result, parts
-from ostinato.pdg.index import Dim, Slice, expr, product
+from ostinato.pdg.index import Slice, expr, product
 from ostinato.pdg.node import PURE, Host, Node, intern
 from ostinato.pdg.origin import Origin
 from ostinato.pdg.plaintext import plain
@@ -70,7 +70,7 @@ def host(
     if halves:
         fact = f"`{called}` is called with {halves[0]}, which only stores numbers"
         raise HostError(fact, "Pass and return float32: `x.cast('float32')`.", where)
-    args = [build.read(x.node, [(d, _all(d)) for d in dims], where) for x in operands]
+    args = [build.read(x.node, [(d, d.whole) for d in dims], where) for x in operands]
     node = _call(op, args, function, where)
     return _made(node, Definition(node, unique, sources=set(merged(*operands)), host=function))
 
@@ -103,10 +103,6 @@ def _refuse(
         fact = f"`{name}` has no result and no effects, so it would never run"
         raise HostError(fact, 'Write effects="ordered", or declare a result.', where)
     return name
-
-
-def _all(dim: Dim) -> Slice:
-    return Slice(expr(0), expr(dim.extent))
 
 
 def _results(

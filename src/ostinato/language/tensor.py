@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.language.array import along, bits, dtypes, matrix, movement, reduction
+from ostinato.language.array import along, dtypes, einsum, movement, reduction
 from ostinato.language.array import elementwise as element
 from ostinato.language.array.dtypes import (
     DtypeName,
@@ -65,7 +65,7 @@ def _elementwise(fn: str) -> tuple[_Operator, _Operator]:
 
 def _bitwise(fn: str) -> tuple[_Operator, _Operator]:
     """An operator on the bits of integers, or on booleans."""
-    return _operator(lambda x, y: apply(bits.bitwise, fn, x, y))
+    return _operator(lambda x, y: apply(element.bitwise, fn, x, y))
 
 
 class Tensor(Unassigned):
@@ -202,7 +202,7 @@ class Tensor(Unassigned):
     __mod__, __rmod__ = _elementwise("mod")
     __pow__, __rpow__ = _operator(lambda x, y: apply(element.power, x, y))
     __matmul__, __rmatmul__ = _operator(
-        lambda x, y: apply(matrix.matmul, as_tensor(x), as_tensor(y))
+        lambda x, y: apply(einsum.matmul, as_tensor(x), as_tensor(y))
     )
     __and__, __rand__ = _bitwise("and")
     __or__, __ror__ = _bitwise("or")
@@ -225,7 +225,7 @@ class Tensor(Unassigned):
         return self.__rfloordiv__(other), self.__rmod__(other)
 
     def __invert__(self) -> Tensor:
-        return apply(bits.invert, self)
+        return apply(element.invert, self)
 
     def __neg__(self) -> Tensor:
         return elementwise("neg", self)

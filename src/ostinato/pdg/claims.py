@@ -55,6 +55,10 @@ class Claim:
     where: str
     shown: Unseen | None = None
 
+    @property
+    def outputs(self) -> tuple[Unseen, ...]:
+        return (self.ok,) if self.shown is None else (self.ok, self.shown)
+
 
 def failure(
     claim: Claim, values: tuple[Array, Array], extents: Mapping[str, int], step: int | None = None

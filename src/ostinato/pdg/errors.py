@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import errno
+import importlib
+import importlib.util
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 
 def guess(name: str, known: Iterable[str], least_likeness: float = 0.6) -> str:
@@ -101,6 +103,18 @@ class CheckError(OstinatoError):
 
 class OptionError(OstinatoError):
     """An option of the compiler or of the command line is unknown or has a wrong value."""
+
+
+def optional(module: str, extra: str, fact: str = "") -> Any:
+    """Return a module of a package that is not everywhere; ``fact`` says what needs it.
+
+    Errors: OptionError if it is not installed.
+    """
+    package = module.partition(".")[0]
+    if importlib.util.find_spec(package) is None:
+        fact = fact or f"The package {package} is not installed."
+        raise OptionError(fact, f"pip install 'ostinato[{extra}]'")
+    return importlib.import_module(module)
 
 
 class AffineError(OstinatoError):

@@ -420,3 +420,10 @@ def postorder(roots: tuple[Node, ...]) -> Iterator[Node]:
             else:
                 stack.append((node, True))
                 stack.extend((arg, False) for arg in reversed(node.args))
+
+
+class HasGraph(Protocol):
+    """A program, as users have it."""
+
+    @property
+    def pdg(self) -> Pdg: ...

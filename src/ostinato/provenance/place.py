@@ -18,7 +18,7 @@ _FOLDERS = {"optim": OPTIMIZER, "nn": MODEL}  # of this package
 _folders: dict[str, str] = {}
 
 
-def part_in(frame: FrameType, package: str) -> str:
+def part_in(frame: FrameType) -> str:
     """The part that a frame's function is of; "" if it tells nothing.
 
     Functions of the optimizers and of the layers are; so are the methods of what has all that
@@ -28,7 +28,7 @@ def part_in(frame: FrameType, package: str) -> str:
     path = code.co_filename
     found = _folders.get(path)
     if found is None:
-        inside = path[len(package) :] if path.startswith(package) else ""
+        inside = path[len(_PACKAGE) :] if path.startswith(_PACKAGE) else ""
         found = _folders[path] = _FOLDERS.get(inside.partition(os.sep)[0], "")
     if found:
         return found
@@ -100,7 +100,7 @@ def place() -> str:
             break
         if frame.f_code.co_filename.startswith(_COMMANDS):
             return ""
-        part, frame = part_in(frame, _PACKAGE), frame.f_back
+        part, frame = part_in(frame), frame.f_back
     # What NumPy asks of a tensor, the user asked: np.stack([x, y]).
     inner = (_PACKAGE, _LIBRARY, _REPLACING, _IMPORTING)
     while frame is not None and frame.f_code.co_filename.startswith(inner):
@@ -111,7 +111,7 @@ def place() -> str:
         return ""
     outer: FrameType | None = frame
     while outer is not None and not part and seen < _OUTWARD:
-        part, outer, seen = part_in(outer, _PACKAGE), outer.f_back, seen + 1
+        part, outer, seen = part_in(outer), outer.f_back, seen + 1
     return _show(frame, part)
 
 

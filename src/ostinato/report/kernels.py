@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from ostinato.report.formatting import columns
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
@@ -151,15 +153,7 @@ def kernels_text(records: Sequence[KernelRecord]) -> str:
     """A table of the kernels, and below it what each of them serves."""
     if not records:
         return ""
-    rows = [HEAD, *map(row, records)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if k < 2 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ).rstrip()
-        for cells in rows
-    ]
+    lines = [columns([HEAD, *map(row, records)], range(2, len(HEAD)))]
     for record in records:
         kinds = ", ".join(f"{amount(n)} {kind}" for kind, n in record.operations.items() if n)
         lines += ["", f"{record.name}: {kinds or 'moves values only'}"]

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from ostinato.report.files import write
+from ostinato.report.formatting import columns
 from ostinato.report.kernels import KernelRecord, duration, kernels_text, serves
 from ostinato.report.trace_events import Named, trace_events
 from ostinato.report.worker_times import Track
@@ -67,7 +68,8 @@ class RunProfile:
         lines += [
             (each.place, *self.row(each)[1:4], each.operation) for each in self.lines if each.place
         ]
-        return "\n\n".join([_aligned(rows), _aligned(lines), *filter(None, (self.note,))])
+        parts = [columns(part, range(1, 4)) for part in (rows, lines)]
+        return "\n\n".join([*parts, *filter(None, (self.note,))])
 
     def row(self, each: Spent) -> tuple[str, str, str, str, str]:
         """The cells of a part, below `COLUMNS`."""
@@ -252,17 +254,6 @@ def _host_times(records: Sequence[KernelRecord]) -> list[float]:
     ]
     total = sum(predicted)
     return [each / total if total else 0.0 for each in predicted]
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if 0 < k < 4 else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ).rstrip()
-        for cells in rows
-    )
 
 
 WIDTH, ROW, LEFT, RIGHT = 760.0, 26.0, 150.0, 150.0

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol, Self
+from typing import Self
 
 from ostinato.pdg.errors import OptionError, guess
-from ostinato.pdg.node import Pdg
+from ostinato.pdg.node import HasGraph
 from ostinato.provenance.place import place
 from ostinato.rewrite.engine.rule import Rule
-
-
-class HasGraph(Protocol):
-    """A program, as users have it."""
-
-    @property
-    def pdg(self) -> Pdg: ...
 
 
 @dataclass(frozen=True, slots=True)

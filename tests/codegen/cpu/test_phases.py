@@ -22,18 +22,16 @@ from ostinato.codegen.cpu.phase_workers import (
     open_next,
     rest,
 )
-from ostinato.codegen.cpu.primitive import Primitive, primitive
+from ostinato.codegen.cpu.primitive import in_llvm
 from ostinato.codegen.loops.shared_words import OPEN, SHARED_WORDS, WORKER_WORDS
 
 Array = npt.NDArray[Any]
 ITEMS = 7
 
 
-def _emit_nap(b: Builder, args: list[Value]) -> None:
+@in_llvm("void", "int64")
+def nap_us(b: Builder, args: list[Value]) -> None:
     b.call(declare(b, "usleep", I32, [I32]), [b.trunc(args[0], I32)])
-
-
-nap_us: Primitive = primitive("nap_us", "void", ("int64",), _emit_nap)
 
 
 @njit(**DRIVER)

@@ -202,7 +202,6 @@ class Walk(ABC):
     """Goes over the calls of a driver, with how often each is made, and counts barriers."""
 
     def __init__(self, plan: Plan, profile: Profile, workers: int) -> None:
-        """Walk nothing yet."""
         self.plan, self.profile, self.workers = plan, profile, workers
         self.cost = CostModel(profile)
         facts = plan.statements, plan.storage, self.cost, plan.keeps_parts

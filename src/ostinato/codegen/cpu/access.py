@@ -6,41 +6,33 @@ one arena never overlap, and would test it at run time before every vector loop,
 
 from weakref import WeakKeyDictionary
 
-from ostinato.codegen.cpu.flags import LINE_BYTES
+from ostinato.codegen.cpu.flags import LINE_BYTES, lanes
 from ostinato.codegen.cpu.llvm import Builder, declare
 from ostinato.codegen.cpu.llvm_text import (
-    F32,
-    F64,
     I1,
     I8,
-    I16,
     I32,
     I64,
+    KINDS,
     VOID,
     Instruction,
     Module,
-    Type,
     Value,
     constant,
     function_type,
     i64,
+    undefined,
     vector_type,
 )
-from ostinato.codegen.cpu.primitive import Primitive, primitive
+from ostinato.codegen.cpu.primitive import Primitive, Written, in_llvm
+from ostinato.codegen.cpu.step_expression import CODE
 from ostinato.codegen.cpu.vector import Float, Vector
 from ostinato.codegen.loops.expression import ITEM_BYTES
 from ostinato.codegen.loops.shared_words import SQUARE
 from ostinato.pdg.node import Dtype
 
-STORED: dict[Dtype, Type] = {
-    "bool": I8,
-    "int32": I32,
-    "int64": I64,
-    "uint16": I16,
-    "uint32": I32,
-    "float32": F32,
-    "float64": F64,
-}
+STORED = {dtype: I8 if dtype == "bool" else KINDS[dtype] for dtype in ITEM_BYTES}
+"""The type of an element in memory."""
 
 
 def access(scope: int, scopes: int, dtype: Dtype) -> tuple[Primitive, Primitive]:
@@ -70,8 +62,8 @@ def access(scope: int, scopes: int, dtype: Dtype) -> tuple[Primitive, Primitive]
         _tag(builder, stored, dtype, (scope, scopes))
 
     return (
-        primitive(f"load_{dtype}_{scope}", dtype, ("array", "int64"), load),
-        primitive(f"store_{dtype}_{scope}", "void", ("array", "int64", dtype), store),
+        Written(f"load_{dtype}_{scope}", dtype, ("array", "int64"), load),
+        Written(f"store_{dtype}_{scope}", "void", ("array", "int64", dtype), store),
     )
 
 
@@ -124,7 +116,12 @@ def emit_prefetch(builder: Builder, pointer: Value) -> None:
     builder.call(function, [builder.bitcast(pointer, kind), read, keep, data])
 
 
-def _emit_prefetch(builder: Builder, args: list[Value]) -> None:
+@in_llvm("void", "array", "int64", "int64")
+def prefetch(builder: Builder, args: list[Value]) -> None:
+    """``prefetch(view, start, size)``: bring bytes near, while other work goes on.
+
+    The hardware sees through rows that are read one after the other, not through columns.
+    """
     memory, start, size = args
     pointer = I8.as_pointer()
     first = builder.gep(builder.bitcast(memory, pointer), start)
@@ -136,28 +133,21 @@ def _emit_prefetch(builder: Builder, args: list[Value]) -> None:
     builder.turns(i64(0), lines, i64(1), line, is_rolled=True)
 
 
-prefetch = primitive("prefetch", "void", ("array", "int64", "int64"), _emit_prefetch)
-"""``prefetch(view, start, size)``: bring bytes near, while other work goes on.
-
-The hardware sees through rows that are read one after the other, not through columns.
-"""
-
-
 def _call_address(builder: Builder, args: list[Value]) -> None:
     address, *rest = args
     builder.call(builder.inttoptr(address, function_type(VOID)), rest)
 
 
-call_python = primitive("call_python", "void", ("int64", "int64"), _call_address)
+call_python = Written("call_python", "void", ("int64", "int64"), _call_address)
 """``call_python(address, number)``: let Python run the call of that number."""
 
-arrive = primitive("arrive", "void", ("int64",) * 5, _call_address)
+arrive = Written("arrive", "void", ("int64",) * 5, _call_address)
 """``arrive(address, stream, visit, step, start)``: wait until the steps of a block are in memory.
 
 ``start`` is the place of the history's first step, in elements from the beginning of the arena.
 """
 
-invoke = primitive("invoke", "void", ("int64", "array", "array", "indices"), _call_address)
+invoke = Written("invoke", "void", ("int64", "array", "array", "indices"), _call_address)
 """``invoke(address, memory, table, integers)``: call a kernel."""
 
 
@@ -174,7 +164,7 @@ def _transpose(name: str, dtype: Float) -> Primitive:
         for k, value in enumerate(_transposed(builder, rows)):
             v.store(value, row(to, to_step, k))
 
-    return primitive(name, "void", ("array", "int64", "int64", "int64", "int64"), emit)
+    return Written(name, "void", ("array", "int64", "int64", "int64", "int64"), emit)
 
 
 def _transposed(builder: Builder, rows: list[Value]) -> list[Value]:
@@ -201,3 +191,71 @@ transpose_f32 = _transpose("transpose_f32", "float32")
 ``to`` and ``source`` are offsets in elements, the steps those from one row to the next.
 """
 transpose_f64 = _transpose("transpose_f64", "float64")
+
+
+WORD_BYTES = 8
+
+
+def partials(dtype: Dtype, count: int) -> tuple[Primitive, Primitive, Primitive]:
+    """Return ``take()``, ``load(view, lane)`` and ``store(view, lane, value)`` of so many numbers.
+
+    What is taken is a local array, which LLVM keeps in registers where loops over it have a fixed
+    number of turns.
+
+    >>> take, load, store = partials("float32", 64)
+    >>> take.room
+    32
+    """
+
+    def take(builder: Builder, args: list[Value]) -> Value:
+        return builder.bitcast(args[0], I8.as_pointer())
+
+    def load(builder: Builder, args: list[Value]) -> Value:
+        pointer, lane = args
+        loaded = builder.load(element(builder, pointer, lane, dtype))
+        loaded.align = ITEM_BYTES[dtype]
+        return builder.trunc(loaded, I1) if dtype == "bool" else loaded
+
+    def store(builder: Builder, args: list[Value]) -> None:
+        pointer, lane, value = args
+        kept = builder.zext(value, I8) if dtype == "bool" else value
+        builder.store(kept, element(builder, pointer, lane, dtype)).align = ITEM_BYTES[dtype]
+
+    words = -(-count * ITEM_BYTES[dtype] // WORD_BYTES)
+    return (
+        Written(f"take_{dtype}_{count}", "array", (), take, words),
+        Written(f"load_{dtype}_{count}", dtype, ("array", "int64"), load),
+        Written(f"store_{dtype}_{count}", "void", ("array", "int64", dtype), store),
+    )
+
+
+def halves(dtype: Float, count: int, fn: str) -> Primitive:
+    """Return ``fold(view)`` of so many numbers, a power of two, by a function of two of them.
+
+    The second half is folded into the first one until one number is left: whole vectors, then
+    halves of a vector, for which LLVM alone would take number by number.
+    """
+
+    def fold(b: Builder, args: list[Value]) -> Value:
+        width = min(count, lanes(dtype))
+        v, code = Vector(b, dtype, width), CODE[fn]
+        found = [v.load(element(b, args[0], i64(k), dtype)) for k in range(0, count, width)]
+        while len(found) > 1:
+            half = len(found) // 2
+            pairs = zip(found[:half], found[half:], strict=True)
+            found = [code(v, one, other) for one, other in pairs]
+        (left,) = found
+        while width > 2:
+            width //= 2
+            low, high = (_lanes_from(b, left, first, width) for first in (0, width))
+            left = code(Vector(b, dtype, width), low, high)
+        low, high = (b.extract_element(left, constant(I32, k)) for k in range(2))
+        return code(Vector(b, dtype), low, high)
+
+    return Written(f"halves_{dtype}_{count}_{fn}", dtype, ("array",), fold)
+
+
+def _lanes_from(b: Builder, vector: Value, first: int, count: int) -> Value:
+    """Some lanes of a vector, as a vector."""
+    places = constant(vector_type(I32, count), list(range(first, first + count)))
+    return b.shuffle_vector(vector, undefined(vector.type), places)

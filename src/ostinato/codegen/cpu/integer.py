@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from ostinato.codegen.cpu.llvm import Builder, alloca, emit_loop
-from ostinato.codegen.cpu.llvm_text import Type, Value, constant, i64
+from ostinato.codegen.cpu.llvm_text import BITS, Type, Value, constant, i64
 from ostinato.codegen.cpu.vector import Vector
 from ostinato.codegen.cpu.vector_forms import rarely
 from ostinato.codegen.loops.expression import Sign
@@ -97,7 +97,6 @@ def _shifted(v: Vector, x: Value, by: Value) -> Value:
 
 
 Int = Literal["int32", "int64", "uint32"]
-BITS: dict[Int, int] = {"int32": 32, "int64": 64, "uint32": 32}
 Rule: TypeAlias = Callable[[Builder, Int, Value, Value], Value]
 UnaryRule: TypeAlias = Callable[[Builder, Value], Value]
 

@@ -258,20 +258,20 @@ class Builder:
         of = pointer.type.element.text
         return self.pure(pointer.type, f"getelementptr {of}, {pointer}, {index}")
 
-    def atomic_rmw(self, op: str, pointer: Value, value: Value, ordering: str) -> Value:
-        return self.made(value.type, f"atomicrmw {op} {pointer}, {value} {ordering}")
+    def atomic_add(self, pointer: Value, value: Value) -> Value:
+        return self.made(value.type, f"atomicrmw add {pointer}, {value} seq_cst")
 
     def compare_exchange(self, pointer: Value, old: Value, new: Value) -> Value:
         """Store an int64 if another one is found there; return whether it was."""
         both = self.made(I64, f"cmpxchg {pointer}, {old}, {new} seq_cst acquire")
         return self.made(I1, f"extractvalue {{i64, i1}} {both.ref}, 1")
 
-    def load_atomic(self, pointer: Value, ordering: str, align: int) -> Value:
+    def load_acquire(self, pointer: Value) -> Value:
         kind = pointer.type.element
-        return self.made(kind, f"load atomic {kind.text}, {pointer} {ordering}, align {align}")
+        return self.made(kind, f"load atomic {kind.text}, {pointer} acquire, align 8")
 
-    def store_atomic(self, value: Value, pointer: Value, ordering: str, align: int) -> None:
-        self.told(VOID, f"store atomic {value}, {pointer} {ordering}, align {align}")
+    def store_release(self, value: Value, pointer: Value) -> None:
+        self.told(VOID, f"store atomic {value}, {pointer} release, align 8")
 
     def call(self, function: Value, args: Sequence[Value], fastmath: Sequence[str] = ()) -> Value:
         """Call a function or what an address leads to; a scalar float has the module's freedom."""

@@ -49,6 +49,9 @@ def vector_type(element: Type, lanes: int) -> Type:
 
 I1, I8, I16, I32, I64, I128 = map(bits_type, (1, 8, 16, 32, 64, 128))
 F32, F64, VOID = map(Type, ("float", "double", "void"))
+BITS = {"bool": 1, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
+KINDS = {**{dtype: bits_type(bits) for dtype, bits in BITS.items()}, "float32": F32, "float64": F64}
+"""The type of a number, which a bool of one bit is, too."""
 
 
 class Value:

@@ -32,7 +32,7 @@ from ostinato.codegen.cpu.matmul_frame import (
     start_value,
 )
 from ostinato.codegen.cpu.matmul_packed import emit_packed, is_large
-from ostinato.codegen.cpu.primitive import Primitive, primitive
+from ostinato.codegen.cpu.primitive import Primitive, Written
 from ostinato.codegen.cpu.vector import FORMATS, Vector
 from ostinato.codegen.loops.matmul_spec import Matmul
 
@@ -65,7 +65,7 @@ def matmul(spec: Matmul) -> Primitive:
         function = function_apart(builder.module, name, kinds, partial(_emit_body, same))
         builder.call(function, [builder.bitcast(args[0], element), *args[1:]])
 
-    return primitive(f"matmul_{digest}", "void", ("array", "indices", "indices"), emit)
+    return Written(f"matmul_{digest}", "void", ("array", "indices", "indices"), emit)
 
 
 def _width(spec: Matmul) -> int:

@@ -19,7 +19,7 @@ from ostinato.codegen.cpu.llvm_text import (
     undefined,
     vector_type,
 )
-from ostinato.codegen.cpu.primitive import Argument, Primitive, primitive
+from ostinato.codegen.cpu.primitive import Argument, Primitive, Written
 from ostinato.codegen.cpu.step_expression import evaluate
 from ostinato.codegen.cpu.vector import Vector
 from ostinato.codegen.loops.matmul_spec import ACCUMULATOR, Matmul, Operand, Size
@@ -354,7 +354,7 @@ def living(most: int) -> Primitive:
     """
     name = f"living_{most}"
     kinds: tuple[Argument, ...] = ("array", "int64", "int64", "int64")
-    return primitive(name, "int64", kinds, partial(_emit, most), room=most + 1)
+    return Written(name, "int64", kinds, partial(_emit, most), room=most + 1)
 
 
 def listed(builder: Builder, address: Value, place: Value) -> Value:

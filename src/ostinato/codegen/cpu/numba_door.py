@@ -14,10 +14,10 @@ from ostinato.codegen.cpu.access import STORED
 from ostinato.codegen.cpu.flags import KERNEL
 from ostinato.codegen.cpu.llvm import Builder
 from ostinato.codegen.cpu.llvm import define as define_function
-from ostinato.codegen.cpu.llvm_text import I8, I64, THIS, VOID, Module, Part, Type, Value
+from ostinato.codegen.cpu.llvm_text import I8, I64, KINDS, THIS, VOID, Module, Part, Type, Value
 from ostinato.codegen.cpu.native.body import emit_inner
-from ostinato.codegen.cpu.native.numbers import KINDS
 from ostinato.codegen.cpu.primitive import Argument, Inner, Primitive, Written, where
+from ostinato.codegen.loops.expression import SUFFIX
 from ostinato.pdg.errors import OptionError
 
 _ir = importlib.import_module("llvmlite.ir")
@@ -37,19 +37,14 @@ _WRAPPERS = ("no_cfunc_wrapper", "no_cpython_wrapper", "nogil")
 _OPTIONS = {name: value for name, value in KERNEL.items() if name not in _WRAPPERS}
 
 TYPES: dict[str, Any] = {
+    **{dtype: getattr(_types, dtype) for dtype in SUFFIX},
     "bool": _types.boolean,
-    "int32": _types.int32,
-    "int64": _types.int64,
-    "uint16": _types.uint16,
-    "uint32": _types.uint32,
-    "float32": _types.float32,
-    "float64": _types.float64,
     "void": _types.void,
     "array": _types.CPointer(_types.uint8),
 }
 
 
-_ELEMENTS = {"uint8": I8, **{str(dtype): kind for dtype, kind in STORED.items()}}
+_ELEMENTS = {"uint8": I8, **STORED}
 
 
 def _definition(function: Primitive) -> Callable[..., object]:

@@ -24,7 +24,7 @@ import sys
 from ostinato.codegen.cpu.flags import host_is_x86
 from ostinato.codegen.cpu.llvm import Builder, declare, emit_loop, local_array
 from ostinato.codegen.cpu.llvm_text import I32, I64, VOID, Value, constant, i64
-from ostinato.codegen.cpu.primitive import Argument, Primitive, inner, primitive
+from ostinato.codegen.cpu.primitive import Argument, in_llvm, inner
 from ostinato.codegen.loops.expression import (
     Call,
     Constant,
@@ -45,13 +45,17 @@ _MASK_WORDS = 128  # 8192 processors, as many as Linux may have
 _THREAD_CLOCK = 6  # the kind of clock that a number below zero asks for: what one thread has run
 
 
-def _emit_thread(b: Builder, args: list[Value]) -> Value:
+@in_llvm("int64")
+def own_thread(b: Builder, args: list[Value]) -> Value:
+    """``own_thread()`` is the system's number of the thread that runs this."""
     if not _IS_LINUX:
         return i64(0)
     return b.call(declare(b, "syscall", I64, [I64]), [i64(_GETTID)])
 
 
-def _emit_ran(b: Builder, args: list[Value]) -> Value:
+@in_llvm("int64", "int64")
+def ran_ns(b: Builder, args: list[Value]) -> Value:
+    """``ran_ns(thread)`` is how long a thread has run: it stands still while that does."""
     if not _IS_LINUX:
         return i64(0)
     time = local_array(b, I64, 2, 8)
@@ -91,32 +95,26 @@ def _emit_with_mask(b: Builder, thread: Value, here: Value, only: bool) -> None:
         b.call(declare(b, "sched_setaffinity", I32, kinds), [*of, mask])
 
 
-def _emit_bring(b: Builder, args: list[Value]) -> None:
+@in_llvm("void", "int64", "int64")
+def bring(b: Builder, args: list[Value]) -> None:
+    """``bring(thread, core)`` moves a thread that waits for a processor to this one."""
     if _IS_LINUX:
         _emit_with_mask(b, args[0], args[1], only=True)
 
 
-def _emit_leave(b: Builder, args: list[Value]) -> None:
+@in_llvm("void", "int64")
+def leave(b: Builder, args: list[Value]) -> None:
+    """``leave(core)`` moves the thread that runs this to another processor, if it may use one."""
     if _IS_LINUX:
         _emit_with_mask(b, i64(0), args[0], only=False)
 
 
-def _emit_core(b: Builder, args: list[Value]) -> Value:
+@in_llvm("int64")
+def core(b: Builder, args: list[Value]) -> Value:
+    """``core()`` is the number of the processor that runs this; -1 where that is not known."""
     if not _IS_LINUX:
         return i64(-1)
     return b.sext(b.call(declare(b, "sched_getcpu", I32, []), []), I64)
-
-
-core: Primitive = primitive("core", "int64", (), _emit_core)
-"""``core()`` is the number of the processor that runs this; -1 where that is not known."""
-own_thread: Primitive = primitive("own_thread", "int64", (), _emit_thread)
-"""``own_thread()`` is the system's number of the thread that runs this."""
-ran_ns: Primitive = primitive("ran_ns", "int64", ("int64",), _emit_ran)
-"""``ran_ns(thread)`` is how long a thread has run: it stands still while the thread does not."""
-bring: Primitive = primitive("bring", "void", ("int64", "int64"), _emit_bring)
-"""``bring(thread, core)`` moves a thread that waits for a processor to this one."""
-leave: Primitive = primitive("leave", "void", ("int64",), _emit_leave)
-"""``leave(core)`` moves the thread that runs this to another processor, if it may use one."""
 
 
 _DONE, _SLEEPERS, _MOVER, _OWN = 16, 32, 33, SHARED_WORDS
@@ -133,27 +131,34 @@ _HAS_FUTEX = _FUTEX > 0 and sys.platform == "linux"
 _WAIT, _WAKE, _ALL = 128, 129, 2**31 - 1  # private to the process
 
 
-def _emit_add(b: Builder, args: list[Value]) -> Value:
+@in_llvm("int64", "array", "int64", "int64")
+def atomic_add(b: Builder, args: list[Value]) -> Value:
+    """``atomic_add(words, i, x)`` adds to an int64 and returns what it was."""
     pointer, index, amount = args
-    return b.atomic_rmw("add", b.gep(pointer, index), amount, "seq_cst")
+    return b.atomic_add(b.gep(pointer, index), amount)
 
 
-def _emit_load(b: Builder, args: list[Value]) -> Value:
+@in_llvm("int64", "array", "int64")
+def load_acquire(b: Builder, args: list[Value]) -> Value:
     pointer, index = args
-    return b.load_atomic(b.gep(pointer, index), "acquire", 8)
+    return b.load_acquire(b.gep(pointer, index))
 
 
-def _emit_store(b: Builder, args: list[Value]) -> None:
+@in_llvm("void", "array", "int64", "int64")
+def store_release(b: Builder, args: list[Value]) -> None:
     pointer, index, value = args
-    b.store_atomic(value, b.gep(pointer, index), "release", 8)
+    b.store_release(value, b.gep(pointer, index))
 
 
-def _emit_exchange(b: Builder, args: list[Value]) -> Value:
+@in_llvm("bool", "array", "int64", "int64", "int64")
+def exchange(b: Builder, args: list[Value]) -> Value:
+    """``exchange(words, i, old, new)`` stores ``new`` if it finds ``old``; whether it did."""
     pointer, index, old, new = args
     return b.compare_exchange(b.gep(pointer, index), old, new)
 
 
-def _emit_pause(b: Builder, args: list[Value]) -> None:
+@in_llvm("void")
+def pause(b: Builder, args: list[Value]) -> None:
     if host_is_x86():
         b.call(declare(b, "llvm.x86.sse2.pause", VOID, []), [])
     else:
@@ -166,7 +171,9 @@ def _emit_futex(b: Builder, word: Value, operation: int, value: Value) -> None:
     b.call(system, [i64(_FUTEX), word, i64(operation), value, none, none, none])
 
 
-def _emit_sleep(b: Builder, args: list[Value]) -> None:
+@in_llvm("void", "array", "int64", "int64")
+def sleep_while(b: Builder, args: list[Value]) -> None:
+    """``sleep_while(words, i, seen)`` sleeps if the word is what was seen; may wake any time."""
     pointer, index, seen = args
     if _HAS_FUTEX:  # it compares the lower half of the word
         _emit_futex(b, b.gep(pointer, index), _WAIT, b.and_(seen, i64(_HALF - 1)))
@@ -174,32 +181,19 @@ def _emit_sleep(b: Builder, args: list[Value]) -> None:
         b.call(declare(b, "usleep", I32, [I32]), [constant(I32, 50)])
 
 
-def _emit_wake(b: Builder, args: list[Value]) -> None:
+@in_llvm("void", "array", "int64")
+def wake_all(b: Builder, args: list[Value]) -> None:
     pointer, index = args
     if _HAS_FUTEX:
         _emit_futex(b, b.gep(pointer, index), _WAKE, i64(_ALL))
 
 
-atomic_add: Primitive = primitive("atomic_add", "int64", ("array", "int64", "int64"), _emit_add)
-"""``atomic_add(words, i, x)`` adds to an int64 and returns what it was."""
-load_acquire: Primitive = primitive("load_acquire", "int64", ("array", "int64"), _emit_load)
-store_release: Primitive = primitive(
-    "store_release", "void", ("array", "int64", "int64"), _emit_store
-)
-exchange: Primitive = primitive(
-    "exchange", "bool", ("array", "int64", "int64", "int64"), _emit_exchange
-)
-"""``exchange(words, i, old, new)`` stores ``new`` if it finds ``old``, and says whether it did."""
-pause: Primitive = primitive("pause", "void", (), _emit_pause)
-sleep_while: Primitive = primitive("sleep_while", "void", ("array", "int64", "int64"), _emit_sleep)
-"""``sleep_while(words, i, seen)`` sleeps if the word is what was seen; it may wake at any time."""
-wake_all: Primitive = primitive("wake_all", "void", ("array", "int64"), _emit_wake)
-
-
 _PRIMITIVES: dict[str, object] = {
-    **{"atomic_add": atomic_add, "load_acquire": load_acquire, "store_release": store_release},
-    **{"exchange": exchange, "pause": pause, "sleep_while": sleep_while, "wake_all": wake_all},
-    **{"bring": bring, "core": core, "leave": leave, "own_thread": own_thread, "ran_ns": ran_ns},
+    each.name: each
+    for each in (
+        *(atomic_add, load_acquire, store_release, exchange, pause, sleep_while, wake_all),
+        *(bring, core, leave, own_thread, ran_ns),
+    )
 }
 _NAMES = "words", "phase", "worker", "workers", "items", "done", "other", "thread", "left"
 words, phase, worker, workers, items, done, other, thread, left = map(Name, _NAMES)

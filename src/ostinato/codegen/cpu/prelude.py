@@ -14,7 +14,9 @@ from ostinato.codegen.cpu.access import (
     access,
     arrive,
     call_python,
+    halves,
     invoke,
+    partials,
     prefetch,
     transpose_f32,
     transpose_f64,
@@ -22,7 +24,6 @@ from ostinato.codegen.cpu.access import (
 from ostinato.codegen.cpu.flags import DRIVER, KERNEL, digest, lanes
 from ostinato.codegen.cpu.matmul import matmul
 from ostinato.codegen.cpu.matmul_frame import living
-from ostinato.codegen.cpu.partials import halves, partials
 from ostinato.codegen.cpu.phase_workers import (
     claim,
     enter,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -27,9 +27,12 @@ class _CompiledOnly:
 
 @dataclass(frozen=True, eq=False)
 class Written(_CompiledOnly):
-    """A function of generated code, written as LLVM instructions.
+    """A function of generated code, whose body ``emit`` writes as LLVM instructions.
 
-    Its ``room`` are int64 words that stay its own while the function that calls it runs.
+    A number is cast to the named type at the call. ``emit`` sees an array as the address of its
+    first element, and a tuple of indices as that many int64 values, all in one flat list, which
+    begins with the address of its ``room``, if it has any: int64 words that stay its own while the
+    function that calls it runs.
     """
 
     name: str
@@ -62,16 +65,9 @@ class Inner(_CompiledOnly):
 Primitive: TypeAlias = Written | Inner
 
 
-def primitive(
-    name: str, result: Result, arguments: Sequence[Argument], emit: Emit, room: int = 0
-) -> Primitive:
-    """Return a function of generated code whose body ``emit`` writes as LLVM instructions.
-
-    A number is cast to the named type at the call. ``emit`` sees an array as the address of its
-    first element, and a tuple of indices as that many int64 values, all in one flat list, which
-    begins with the address of its ``room``, if it has any.
-    """
-    return Written(name, result, tuple(arguments), emit, room)
+def in_llvm(result: Result, *arguments: Argument) -> Callable[[Emit], Written]:
+    """Decorate what writes a function's body as LLVM instructions."""
+    return lambda emit: Written(emit.__name__, result, arguments, emit)
 
 
 def inner(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ostinato.codegen.cpu import polynomials, trigonometric
 from ostinato.codegen.cpu.llvm import Builder
 from ostinato.codegen.cpu.llvm_text import I32, I64, Type, Value, constant, i64, vector_type
-from ostinato.codegen.cpu.primitive import Emit, Primitive, primitive
+from ostinato.codegen.cpu.primitive import Emit, Primitive, Written, in_llvm
 from ostinato.codegen.cpu.vector import Float, Vector
 from ostinato.codegen.cpu.vector_forms import Pure, call_form
 from ostinato.pdg.node import Dtype
@@ -81,7 +81,7 @@ def _box_muller(v: Vector, radius: Value, angle: Value) -> Value:
 
 
 def _draw(name: str, dtype: Dtype, emit: Emit) -> Primitive:
-    return primitive(name, dtype, ("int64",) * 6, emit)
+    return Written(name, dtype, ("int64",) * 6, emit)
 
 
 def _word(index: int) -> Primitive:
@@ -121,13 +121,11 @@ normal_apart_f32 = _draw("normal_apart_f32", "float32", _apart("float32", _norma
 normal_apart_f64 = _draw("normal_apart_f64", "float64", _apart("float64", _normal))
 
 
-def _emit_seed_key(b: Builder, args: list[Value]) -> Value:
+@in_llvm("int64", "int64")
+def seed_key(b: Builder, args: list[Value]) -> Value:
+    """``seed_key(seed)``: 64 bits, those of a seed below 2**32 as they are."""
     none, high = constant(I32, 0), b.lshr(args[0], i64(32))
     counter = [b.trunc(args[0], I32), b.trunc(high, I32), none, none]
     first, second, *_ = _block(b, [*counter, none, none])
     mixed = b.or_(b.shl(b.zext(second, I64), i64(32)), b.zext(first, I64))
     return b.select(b.icmp_signed("==", high, i64(0)), args[0], mixed)
-
-
-seed_key = primitive("seed_key", "int64", ("int64",), _emit_seed_key)
-"""``seed_key(seed)``: 64 bits, those of a seed below 2**32 as they are."""

@@ -19,9 +19,10 @@ from ostinato.codegen.cpu import integer, polynomials
 from ostinato.codegen.cpu.integer import Int
 from ostinato.codegen.cpu.llvm import Builder, alloca, declare, emit_loop
 from ostinato.codegen.cpu.llvm_text import F32, I1, I16, I32, I64, Value, constant, i64
-from ostinato.codegen.cpu.primitive import Primitive, primitive
+from ostinato.codegen.cpu.primitive import Primitive, Written
 from ostinato.codegen.cpu.step_expression import CODE, Code
 from ostinato.codegen.cpu.vector import Float, Vector
+from ostinato.codegen.loops.expression import FLOATS, SIGNED, SUFFIX
 from ostinato.pdg.functions import FUNCTIONS
 
 Coding = Callable[[Builder, Value], Value]
@@ -78,11 +79,11 @@ def _float16_value(b: Builder, bits: Value) -> Value:
 
 
 def _coded(name: str, coding: Coding) -> Primitive:
-    return primitive(name, "uint16", ("float32",), lambda b, args: coding(b, args[0]))
+    return Written(name, "uint16", ("float32",), lambda b, args: coding(b, args[0]))
 
 
 def _decoded(name: str, coding: Coding) -> Primitive:
-    return primitive(name, "float32", ("uint16",), lambda b, args: coding(b, args[0]))
+    return Written(name, "float32", ("uint16",), lambda b, args: coding(b, args[0]))
 
 
 float16_bits_f32 = _coded("float16_bits", _float16_bits)
@@ -91,27 +92,25 @@ bfloat16_bits_f32 = _coded("bfloat16_bits", _bfloat16_bits)
 bfloat16_value_u16 = _decoded("bfloat16_value", _bfloat16_value)
 
 
-FLOATS: dict[Float, str] = {"float32": "f32", "float64": "f64"}
-SIGNED: dict[Int, str] = {"int32": "i32", "int64": "i64"}
-INTS: dict[Int, str] = {**SIGNED, "uint32": "u32"}
+INTS: tuple[Int, ...] = (*SIGNED, "uint32")
 
 
 def _of_floats(name: str, arity: int, code: Code, dtype: Float) -> Primitive:
     def emit(builder: Builder, args: list[Value]) -> Value:
         return code(Vector(builder, dtype), *args)
 
-    return primitive(f"{name}_{dtype}", dtype, (dtype,) * arity, emit)
+    return Written(f"{name}_{dtype}", dtype, (dtype,) * arity, emit)
 
 
 def _of_integers(name: str, rule: integer.Rule, dtype: Int) -> Primitive:
     def emit(builder: Builder, args: list[Value]) -> Value:
         return rule(builder, dtype, args[0], args[1])
 
-    return primitive(f"{name}_{dtype}", dtype, (dtype, dtype), emit)
+    return Written(f"{name}_{dtype}", dtype, (dtype, dtype), emit)
 
 
 def _of_one_integer(name: str, rule: integer.UnaryRule, dtype: Int) -> Primitive:
-    return primitive(f"{name}_{dtype}", dtype, (dtype,), lambda b, args: rule(b, args[0]))
+    return Written(f"{name}_{dtype}", dtype, (dtype,), lambda b, args: rule(b, args[0]))
 
 
 def _cast(target: Int, source: Float) -> Primitive:
@@ -119,7 +118,7 @@ def _cast(target: Int, source: Float) -> Primitive:
         kind = I64 if target == "int64" else I32
         return integer.from_float(Vector(builder, source), target, kind, args[0])
 
-    return primitive(f"cast_{target}_{source}", target, (source,), emit)
+    return Written(f"cast_{target}_{source}", target, (source,), emit)
 
 
 def _power(builder: Builder, x: Value, n: Value) -> Value:
@@ -149,7 +148,7 @@ def _integer_power(dtype: Int) -> Primitive:
         found = _power(builder, args[0], args[1])
         return found if dtype == "int64" else builder.trunc(found, I32)
 
-    return primitive(f"pow_{dtype}", dtype, ("int64", "int64"), emit)
+    return Written(f"pow_{dtype}", dtype, ("int64", "int64"), emit)
 
 
 # Of floats: all that is not written with a sign. The two divisions have branches; the sum of
@@ -179,25 +178,25 @@ _SIGNED: dict[str, integer.UnaryRule] = {"abs": integer.absolute, "sign": intege
 
 PRIMITIVES: dict[str, Primitive] = {
     **{
-        f"{fn}_{short}": _of_floats(fn, arity, code, dtype)
+        f"{fn}_{SUFFIX[dtype]}": _of_floats(fn, arity, code, dtype)
         for fn, (arity, code) in _FLOAT.items()
-        for dtype, short in FLOATS.items()
+        for dtype in FLOATS
     },
     **{
-        f"{fn}_{short}": _of_integers(fn, rule, dtype)
+        f"{fn}_{SUFFIX[dtype]}": _of_integers(fn, rule, dtype)
         for fn, rule in _INTEGER.items()
-        for dtype, short in INTS.items()
+        for dtype in INTS
     },
     **{
-        f"{fn}_{short}": _of_one_integer(fn, rule, dtype)
+        f"{fn}_{SUFFIX[dtype]}": _of_one_integer(fn, rule, dtype)
         for fn, rule in _SIGNED.items()
-        for dtype, short in SIGNED.items()
+        for dtype in SIGNED
     },
-    **{f"pow_{short}": _integer_power(dtype) for dtype, short in INTS.items()},
+    **{f"pow_{SUFFIX[dtype]}": _integer_power(dtype) for dtype in INTS},
     **{
-        f"cast_{to}_{of}": _cast(target, source)
-        for target, to in INTS.items()
-        for source, of in FLOATS.items()
+        f"cast_{SUFFIX[target]}_{SUFFIX[source]}": _cast(target, source)
+        for target in INTS
+        for source in FLOATS
     },
 }
 """Every scalar function by the name that generated code calls it by."""

@@ -46,7 +46,6 @@ class Vector:
     """Instructions on ``lanes`` floats at once, or on one scalar when ``lanes`` is 0."""
 
     def __init__(self, builder: Builder, dtype: Float, lanes: int = 0) -> None:
-        """Work in the block that ``builder`` is at."""
         self.builder = builder
         self.dtype: Float = dtype
         self.lanes = lanes

@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from ostinato.codegen.cpu import prelude
-from ostinato.codegen.cpu.llvm_text import Value
-from ostinato.codegen.cpu.native.numbers import KINDS
+from ostinato.codegen.cpu.llvm_text import KINDS, Value
 from ostinato.codegen.cpu.primitive import Inner, Written
 from ostinato.codegen.cpu.scalar import PRIMITIVES
 from ostinato.codegen.cuda import dealt, grid, shuffles, threads, whole_grid
 from ostinato.codegen.cuda.alignment import aligned
-from ostinato.codegen.cuda.divisions import without_long
-from ostinato.codegen.cuda.one_thread import ARENA
+from ostinato.codegen.cuda.one_thread import ARENA, SUFFIXES
 from ostinato.codegen.cuda.products import Product
 from ostinato.codegen.cuda.python_builder import Library, signed
 from ostinato.codegen.cuda.rewriting import (
@@ -36,6 +34,7 @@ from ostinato.codegen.cuda.rewriting import (
     rewritten,
     together,
     within,
+    without_long,
 )
 from ostinato.codegen.cuda.shares import BLOCK_THREADS
 from ostinato.codegen.cuda.touches import accesses
@@ -252,7 +251,7 @@ class Source:
 
     def written(self, name: str, of: Written) -> None:
         parameters = [(f"x{k}", KINDS[kind]) for k, kind in enumerate(of.arguments)]
-        result = "bool" if of.result == "bool" else SUFFIX[of.result]  # type: ignore[index]  # a number
+        result = SUFFIXES[of.result]
         self.library.define(name, parameters, result, lambda b, args: _made(of.emit(b, [*args])))
 
     # ------------------------------------------------------------ the driver

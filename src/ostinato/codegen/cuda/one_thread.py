@@ -40,7 +40,7 @@ from ostinato.codegen.loops.statements import (
 )
 
 ARENA = "arena"
-SUFFIXES: Mapping[str, str] = {"bool": "bool", **{str(k): v for k, v in SUFFIX.items()}}
+SUFFIXES: Mapping[str, str] = {"bool": "bool", **SUFFIX}
 _FLOAT = re.compile(r"(^|_)f(32|64)$")  # what a function returns, unless it is a cast
 
 

@@ -101,7 +101,6 @@ class PythonBuilder(Builder):
     """Writes a line of Python for every operation."""
 
     def __init__(self, library: Library) -> None:
-        """Begin with an empty function."""
         self.library, self.module, self.free = library, Module(), ""
         self.lines: list[str] = []
         self.depth, self.count = 1, 0

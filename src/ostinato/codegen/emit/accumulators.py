@@ -21,7 +21,7 @@ from ostinato.codegen.ir.system import Axis, Load, Statement
 from ostinato.codegen.ir.tree import Nest
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import FLOATS, Expression, Given, Name, binary, call, compare
-from ostinato.codegen.loops.statements import Block, Definition, Do
+from ostinato.codegen.loops.statements import Block, Definition, Do, Let
 from ostinato.pdg.functions import FOLDS, POSITIONS, REPEATED, fold_unit
 from ostinato.pdg.index import Dim
 from ostinato.pdg.node import Dtype
@@ -204,21 +204,7 @@ class Accumulators:
         self, s: Statement, name: str, value: Expression, at: Expression, scope: Scope
     ) -> None:
         """Fold a value into its accumulator; ``at`` is its position."""
-        if self.keeps(s):
-            self._combine_lanes(s, name, value, at, scope)
-        elif s.fold not in POSITIONS:
-            scope.out.let(name, fold(s, Name(name), value))
-        else:
-            best = self.bests[name]
-            value = bind(value, f"{s.name}_value", scope)
-            better = bind(is_better(s, value, Name(best)), "better", scope)
-            scope.out.let(best, call("where", better, value, best))
-            scope.out.let(name, call("where", better, at, name))
-
-    def _combine_lanes(
-        self, s: Statement, name: str, value: Expression, at: Expression, scope: Scope
-    ) -> None:
-        lane, out = self.lane, scope.out
+        lane, out = self.lane if self.keeps(s) else None, scope.out
         if s.fold not in POSITIONS:
             out.add(put(name, lane, fold(s, get(name, lane), value)))
             return
@@ -298,11 +284,14 @@ def take(function: Function, name: str, dtype: Dtype, count: int, out: Block) ->
     out.let(name, call("carray", call(made[0]), 1))
 
 
-def get(name: str, lane: Given) -> Expression:
-    return call(f"ld_{name}", name, lane)
+def get(name: str, lane: Given | None) -> Expression:
+    """A number that is kept apart in a lane, or a variable."""
+    return Name(name) if lane is None else call(f"ld_{name}", name, lane)
 
 
-def put(name: str, lane: Given, value: Expression) -> Do:
+def put(name: str, lane: Given | None, value: Expression) -> Let | Do:
+    if lane is None:
+        return Let((name,), value)
     return Do(call(f"st_{name}", name, lane, value))
 
 

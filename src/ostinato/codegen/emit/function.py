@@ -147,7 +147,6 @@ class Names:
     """Hands out names that no one else in the same scope has."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        """Start with the names that are already in use."""
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 

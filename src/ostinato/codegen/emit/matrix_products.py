@@ -28,8 +28,9 @@ from ostinato.codegen.loops.matmul_spec import Expr as StepExpr
 from ostinato.codegen.loops.matmul_spec import Matmul, Operand, Size, Step
 from ostinato.codegen.loops.statements import Block, Definition
 from ostinato.codegen.planning.rounds import round_of
+from ostinato.codegen.systems.axes import coefficient
 from ostinato.codegen.systems.masked_sums import factors, mask_of
-from ostinato.pdg.index import Dim, Expr, expr
+from ostinato.pdg.index import Expr, expr
 
 RESUMED = "resumed"  # the terms of sums before those of this call
 
@@ -274,7 +275,9 @@ class _Product:
         kept = [s.kind != "one" for s in storage.slots] + [True] * len(storage.axes)
         for is_kept, step, at in zip(kept, storage.strides, (*load.dims, *load.axes), strict=True):
             if is_kept:
-                total = total + step * _coefficient(at, axis.index)
+                factor = coefficient(at, axis.index)
+                assert factor is not None, f"{at} is not affine in {axis.index}"
+                total = total + step * factor
         return total
 
     def _offset(self, load: Load) -> Expression:
@@ -347,14 +350,3 @@ def _strides(spec: Matmul, axis: str) -> list[Size]:
     a, b = dict(zip("mk", spec.a, strict=True)), dict(zip("kn", spec.b, strict=True))
     operands = [{"m": each.m, "n": each.n}.get(axis, 0) for each in spec.operands]
     return [a.get(axis, 0), b.get(axis, 0), *operands]
-
-
-def _coefficient(at: Expr, dim: Dim) -> int:
-    found = 0
-    for atom, k in at.terms:
-        if atom == dim:
-            found = k
-        else:
-            compound = Expr(((atom, 1),), 0)
-            assert dim not in compound.dims, f"{at} is not affine in {dim}"
-    return found

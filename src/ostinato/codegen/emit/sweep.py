@@ -6,24 +6,26 @@ at once: the processed axis is the outer loop, the innermost one is a vector.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+from ostinato.codegen.emit.accumulators import get, put, take
 from ostinato.codegen.emit.function import ARENA, Body, Function
 from ostinato.codegen.emit.index_arithmetic import expression, whole_blocks
-from ostinato.codegen.emit.search import Search
-from ostinato.codegen.emit.value import at_literals, bind, print_value, shared
+from ostinato.codegen.emit.value import Scope, at_literals, bind, print_value, shared
 from ostinato.codegen.ir.partial_sums import PARTS, is_short_row
 from ostinato.codegen.ir.system import Axis, Load, Statement, Value
 from ostinato.codegen.ir.tree import Sweep
 from ostinato.codegen.ir.values import value_symbols
 from ostinato.codegen.loops import calls
 from ostinato.codegen.loops.expression import (
+    FLOATS,
     Constant,
     Expression,
     Logic,
     Name,
+    Not,
     binary,
     call,
     compare,
@@ -34,6 +36,80 @@ from ostinato.codegen.systems.axes import JUMPING, operands, walked
 from ostinato.pdg.axis_functions import AXIS_FUNCTIONS
 from ostinato.pdg.functions import fold_unit
 from ostinato.pdg.index import Dim, Expr, expr
+from ostinato.pdg.node import Dtype
+
+Key = Callable[[Expression], Expression]  # the key at a place of the row
+
+
+@dataclass
+class Search:
+    """A search of a sorted row of ``size`` keys for many values at once, by its variables.
+
+    How many places are left at a step depends on the size of the row alone, so that all values of a
+    block take each step together, without branches: a vector of places, and one read of keys.
+    """
+
+    fold: str  # "searchleft" or "searchright"
+    dtype: Dtype
+    size: Expression
+    name: str
+    function: Function
+
+    def __post_init__(self) -> None:
+        fresh = self.function.names.fresh
+        self.place, self.value = fresh(f"{self.name}_place"), fresh(f"{self.name}_value")
+        self.left, self.half = Name(fresh("left")), Name(fresh("half"))
+
+    def take(self, out: Block) -> None:
+        """Have room for a place and a value of every lane."""
+        take(self.function, self.place, "int32", PARTS, out)
+        take(self.function, self.value, self.dtype, PARTS, out)
+
+    def start(self, lane: Expression, value: Expression, out: Block) -> None:
+        """Begin at the first place."""
+        out.add(put(self.place, lane, call("i32", 0)))
+        out.add(put(self.value, lane, value))
+
+    def halve(
+        self,
+        lane: Expression,
+        lanes: Callable[[], AbstractContextManager[None]],
+        key: Key,
+        out: Block,
+    ) -> None:
+        """Halve the places that are left until there is one."""
+        out.let(self.left.id, self.size)
+        with out.repeat(self.left > 1):
+            out.let(self.half.id, self.left // 2)
+            with lanes():
+                place = out.let(f"{self.place}_old", get(self.place, lane))
+                ahead = binary("+", place, self.half)
+                passed = self.is_passed(key(ahead - 1), get(self.value, lane))
+                out.add(put(self.place, lane, call("where", passed, call("i32", ahead), place)))
+            out.let(self.left.id, self.left - self.half)
+
+    def last(self, lane: Expression, key: Key, scope: Scope) -> Expression:
+        """The place that was sought: the one that is left, or behind it; 0 in an empty row."""
+        place = bind(get(self.place, lane), f"{self.place}_found", scope)
+        none = scope.fresh(f"{self.place}_all")
+        scope.out.let(none, call("i32", 0))
+        with scope.out.when(self.size > 0):
+            passed = self.is_passed(key(place), get(self.value, lane))
+            scope.out.let(none, call("i32", binary("+", place, call("i32", passed))))
+        return Name(none)
+
+    def is_passed(self, key: Expression, value: Expression) -> Expression:
+        """Whether the value belongs behind a key; NaN is last."""
+        if self.fold == "searchleft":
+            return self.is_less(key, value)
+        return Not(self.is_less(value, key))
+
+    def is_less(self, one: Expression, other: Expression) -> Expression:
+        less = compare("<", one, other)
+        if self.dtype not in FLOATS:
+            return less
+        is_last = binary("&", compare("!=", other, other), compare("==", one, one))
+        return binary("|", less, is_last)
 
 
 def emit_sweep(leaf: Sweep, function: Function, out: Block) -> None:
@@ -244,14 +320,18 @@ class _Sweep:
         beside = scratch(self.leaf, self.function.plan.storage)
         assert beside is not None, "sorting has scratch memory"
         name = self.define("argsort", keys.tensor, self.s.name, beside.tensor)
+        out.do(call(name, ARENA, *self.from_to(keys), self.beside(beside), self.result_size()))
+
+    def from_to(self, first: Load) -> Iterator[Expression]:
+        """Where the first operand and the result begin, each with its stride."""
         row = self.row or self.single()
-        own = self.result(expr(row.index))
-        args = (
-            *(self.body.offset(keys), self.stride(self.operands[0])),
-            *(self.body.offset(self.result(expr(0))), self.stride(own)),
-            *(self.beside(beside), self.size(row)),
-        )
-        out.do(call(name, ARENA, *args))
+        yield self.body.offset(first)
+        yield self.stride(self.operands[0])
+        yield self.body.offset(self.result(expr(0)))
+        yield self.stride(self.result(expr(row.index)))
+
+    def result_size(self) -> Expression:
+        return self.size(self.row or self.single())
 
     def beside(self, of: Storage) -> Expression:
         """Where the scratch memory of this row begins."""
@@ -260,14 +340,9 @@ class _Sweep:
 
     def top(self, out: Block) -> None:
         (keys,) = self.operands
-        first, row = self.first(keys), self.row or self.single()
+        first, length = self.first(keys), self.size(walked(self.s, keys))
         name = self.define("top", first.tensor, self.s.name)
-        args = (
-            *(self.body.offset(first), self.stride(keys)),
-            *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
-            *(self.size(walked(self.s, keys)), self.size(row)),
-        )
-        out.do(call(name, ARENA, *args))
+        out.do(call(name, ARENA, *self.from_to(first), length, self.result_size()))
 
     def shuffle(self, out: Block) -> None:
         choices = self.first(self.operands[0])
@@ -275,14 +350,8 @@ class _Sweep:
         kind = "shuffle" if beside is None else "linked_shuffle"
         more = () if beside is None else (beside.tensor,)
         name = self.define(kind, choices.tensor, self.s.name, *more)
-        row = self.row or self.single()
-        args = (
-            *(self.body.offset(choices), self.stride(self.operands[0])),
-            *(self.body.offset(self.result(expr(0))), self.stride(self.result(expr(row.index)))),
-            *(() if beside is None else (self.beside(beside),)),
-            self.size(row),
-        )
-        out.do(call(name, ARENA, *args))
+        links = () if beside is None else (self.beside(beside),)
+        out.do(call(name, ARENA, *self.from_to(choices), *links, self.result_size()))
 
     def search(self, out: Block) -> None:
         ordered, values = self.operands

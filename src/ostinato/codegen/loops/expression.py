@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ostinato.pdg.errors import UnreadableError
-from ostinato.pdg.node import Dtype
 
-SUFFIX: dict[Dtype, str] = {
+SUFFIX: Mapping[str, str] = {
     "float32": "f32",
     "float64": "f64",
     "int32": "i32",
@@ -34,7 +33,7 @@ ITEM_BYTES: Final[Mapping[str, int]] = {
     "float64": 8,
 }
 """Size of one element in memory, by dtype."""
-SIGNED = ("int32", "int64")
+SIGNED: tuple[Literal["int32", "int64"], ...] = ("int32", "int64")
 
 
 def common(x: str, y: str) -> str:

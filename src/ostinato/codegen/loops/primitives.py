@@ -19,7 +19,6 @@ from ostinato.pdg.meaning import convert
 from ostinato.pdg.node import Dtype
 
 TYPES: dict[str, str] = {suffix: dtype for dtype, suffix in SUFFIX.items()}
-_SUFFIXES: dict[str, str] = {dtype: suffix for suffix, dtype in TYPES.items()}
 _FUNCTION = re.compile(r"(\w+?)_(f32|f64|i32|i64|u32)")
 _CAST = re.compile(r"cast_(i32|i64|u32)_(?:f32|f64)")
 _HALF = re.compile(r"(float16|bfloat16)_(bits_f32|value_u16)")
@@ -223,7 +222,6 @@ class Partials:
     """Numbers of a fold that are kept apart: what was never written is none."""
 
     def __init__(self, dtype: str, count: int) -> None:
-        """Have room for so many."""
         self.dtype, self.values = dtype, [POISON] * count
 
     def read(self, lane: int) -> Any:
@@ -241,7 +239,7 @@ class Partials:
 
 def halves(dtype: str, count: int, fn: str) -> Meaning:
     """The fold of numbers that are kept apart: the second half into the first, to the end."""
-    join = scalar(f"{fn}_{_SUFFIXES[dtype]}")
+    join = scalar(f"{fn}_{SUFFIX[dtype]}")
     assert join is not None, f"no meaning of {fn}"
 
     def fold(memory: Partials) -> Any:

@@ -180,23 +180,19 @@ class _Lowering(Elements):
         plainly = () if size == ONE else (Component(size),)
         if self.stored(x) and position == plainly:
             return x
-        copy = Node(
-            Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, Origin(x.where, x.label)
-        )
         shape = list(self.structures[x])
         shape[axis] = plainly
-        self.structures[copy] = tuple(shape)
-        self.copy(copy, x)
-        return copy
+        return self.stored_as(x, tuple(shape))
 
     def plainly(self, x: Node) -> Node:
         """A stored node equal to ``x``, each axis of which is one unlabelled component."""
         shape = tuple(() if size == ONE else (Component(size),) for size in x.shape)
-        if self.stored(x) and self.structures[x] == shape:
-            return x
-        copy = Node(
-            Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, Origin(x.where, x.label)
-        )
+        return x if self.stored(x) and self.structures[x] == shape else self.stored_as(x, shape)
+
+    def stored_as(self, x: Node, shape: Structure) -> Node:
+        """A stored copy of ``x`` whose axes have these components."""
+        origin = Origin(x.where, x.label)
+        copy = Node(Map("stop_gradient"), (x,), x.domain, x.shape, x.dtype, origin)
         self.structures[copy] = shape
         self.copy(copy, x)
         return copy

@@ -60,7 +60,7 @@ def read_at(
     slices = sum(isinstance(at, Slice) for at in plain.values())
     if not steps:
         return read(x, list(plain.items()), where), slices
-    whole = {d: windows.get(d, Slice(expr(0), expr(d.extent))) for d in steps}
+    whole = {d: windows.get(d, d.whole) for d in steps}
     out = read(x, [*plain.items(), *whole.items()], where)
     indices = broadcast_together([_checked(x, d, index, where) for d, index in steps.items()])
     shape = indices[0].shape

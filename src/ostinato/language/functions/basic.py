@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, overload
 
+from ostinato.language.array import einsum, movement, reduction
 from ostinato.language.array import elementwise as element
-from ostinato.language.array import matrix, movement, reduction
 from ostinato.language.array.dtypes import (
     DtypeName,
     check_dtype,
@@ -317,7 +317,7 @@ def discounted_sum(x: Tensor, gamma: Tensor | Finite) -> Tensor:
 
 
 def matmul(x: object, y: object) -> Tensor:
-    return apply(matrix.matmul, as_tensor(x), as_tensor(y))
+    return apply(einsum.matmul, as_tensor(x), as_tensor(y))
 
 
 def reshape(x: Tensor, shape: ShapeLike) -> Tensor:

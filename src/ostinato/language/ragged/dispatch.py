@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
-from ostinato.language.array import bits, dtypes, movement
+from ostinato.language.array import dtypes, movement
 from ostinato.language.array import elementwise as element
 from ostinato.language.ragged import moves, operators
 from ostinato.language.ragged.folds import FOLDING
@@ -23,8 +23,8 @@ HANDLERS: dict[object, Callable[..., Tensor]] = {
     element.select: operators.select,
     element.choose: operators.choose,
     element.power: operators.power,
-    bits.bitwise: operators.bitwise,
-    bits.invert: operators.invert,
+    element.bitwise: operators.bitwise,
+    element.invert: operators.invert,
     element.one_hot: operators.one_hot,
 }
 _SPOKEN = {

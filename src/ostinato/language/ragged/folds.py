@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ostinato.language.array import along, matrix, movement, reduction
+from ostinato.language.array import along, einsum, movement, reduction
 from ostinato.language.array.dtypes import accepted, convert
 from ostinato.language.array.elementwise import elementwise as node_elementwise
 from ostinato.language.array.elementwise import select
@@ -214,13 +214,13 @@ def scatter_add(updates: object, index: Tensor, size: Expr, axis: int) -> Tensor
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     """Return the matrix product, contracted over live positions."""
     if not x.ndim or not y.ndim:
-        return apply(matrix.matmul, x.filled(0), y.filled(0))  # refused: a product of scalars
+        return apply(einsum.matmul, x.filled(0), y.filled(0))  # refused: a product of scalars
     left = moves.reshape(x, (ONE, *x.node.shape)) if x.ndim == 1 else x
     right = moves.reshape(y, (*y.node.shape, ONE)) if y.ndim == 1 else y
     rank = max(left.ndim, right.ndim)
     across, down = frozenset((-1,)), frozenset((-2,))
     a, b = dense(left, 0, _met(left, across)), dense(right, 0, _met(right, down))
-    out = apply(matrix.matmul, Tensor(a, x.sources), Tensor(b, y.sources))
+    out = apply(einsum.matmul, Tensor(a, x.sources), Tensor(b, y.sources))
     parts = (*folded(left.mask.parts, across), *folded(right.mask.parts, down))
     product_ = made(out.node, tuple(part.padded(rank) for part in parts), out)
     if x.ndim == 1:
@@ -241,5 +241,5 @@ FOLDING: dict[object, Handler] = {
     along.cumulative: cumulative,
     along.linear_recurrence: linear_recurrence,
     along.scatter_add: scatter_add,
-    matrix.matmul: matmul,
+    einsum.matmul: matmul,
 }

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from ostinato.language.array import bits, movement
 from ostinato.language.array import elementwise as element
+from ostinato.language.array import movement
 from ostinato.language.array.dtypes import Operand, accepted, common_dtype
 from ostinato.language.array.dtypes import convert as converted
 from ostinato.language.ragged.mask import Live, Mask, Parts, replaced, together, union
@@ -101,14 +101,14 @@ def bitwise(fn: str, x: object, y: object) -> Tensor:
     nodes = [as_operand(value) for value in (x, y)]
 
     def made(lifted: Sequence[Operand]) -> Node:
-        return bits.bitwise(fn, lifted[0], lifted[1], where)
+        return element.bitwise(fn, lifted[0], lifted[1], where)
 
     return _mapped("bitand", (x, y), nodes, made, None)
 
 
 def invert(x: Tensor) -> Tensor:
     """Return the other truth value, or every bit turned."""
-    return Tensor(bits.invert(x.node, place()), x.sources, mask=Mask(x.mask.parts))
+    return Tensor(element.invert(x.node, place()), x.sources, mask=Mask(x.mask.parts))
 
 
 def power(x: object, y: object) -> Tensor:

@@ -64,7 +64,7 @@ def _known(x: Tensor, given: Given, windows: Windows, where: str) -> dict[Dim, I
     out: dict[Dim, Index] = {}
     for dim, item in given.items():
         if isinstance(item, Node):
-            out[dim] = windows.get(dim, Slice(expr(0), expr(dim.extent)))
+            out[dim] = windows.get(dim, dim.whole)
         else:
             at = position(item, dim, x.node, where)
             if at != expr(dim):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg.errors import OptionError
+from ostinato.pdg.errors import optional
 
 Picture = npt.NDArray[np.uint8]
 Point = tuple[float, float]
@@ -24,10 +22,7 @@ def pillow(module: str) -> Any:
 
     Errors: OptionError if it is not installed.
     """
-    if importlib.util.find_spec("PIL") is None:
-        fact = "Pictures need the package Pillow."
-        raise OptionError(fact, "pip install 'ostinato[plot]'")
-    return importlib.import_module(f"PIL.{module}")
+    return optional(f"PIL.{module}", "plot", "Pictures need the package Pillow.")
 
 
 class Canvas:

@@ -15,7 +15,7 @@ from ostinato.language.recurrent import input
 from ostinato.pdg.errors import ArgumentError, OptionError, to_write
 from ostinato.pdg.functions import Array
 from ostinato.provenance.place import place
-from ostinato.rl.drawing import mechanical, squares
+from ostinato.rl.drawing import pictures
 from ostinato.rl.drawing.canvas import Picture, pillow
 from ostinato.rl.environments.acrobot import Acrobot
 from ostinato.rl.environments.cartpole import CartPole
@@ -30,14 +30,14 @@ State = Mapping[str, Array]
 SLOWEST, FASTEST = 0.1, 100  # pictures per second: a GIF counts hundredths
 WIDEST = 2**16 - 1  # pixels of a GIF
 BY_STATE: Mapping[type, Callable[[State], Picture]] = {
-    Acrobot: mechanical.acrobot,
-    CartPole: mechanical.cart_pole,
-    CliffWalking: squares.cliff,
-    Lander: mechanical.lander,
-    MountainCar: mechanical.mountain_car,
-    MountainCarContinuous: mechanical.mountain_car,
-    Pendulum: mechanical.pendulum,
-    Taxi: squares.streets,
+    Acrobot: pictures.acrobot,
+    CartPole: pictures.cart_pole,
+    CliffWalking: pictures.cliff,
+    Lander: pictures.lander,
+    MountainCar: pictures.mountain_car,
+    MountainCarContinuous: pictures.mountain_car,
+    Pendulum: pictures.pendulum,
+    Taxi: pictures.streets,
 }
 
 
@@ -76,12 +76,12 @@ def frames(env: Env[Actions], states: Sequence[State]) -> list[Picture]:
 def _drawn(env: Env[Actions], states: Sequence[State]) -> list[Picture]:
     """The pictures of an environment that is drawn here."""
     if isinstance(env, FrozenLake):
-        return [squares.lake(env, state) for state in states]
+        return [pictures.lake(env, state) for state in states]
     known = BY_STATE.get(type(env))
     if known is not None:
         return [known(state) for state in states]
     if len(env.observation_shape) in (2, 3):
-        return [squares.board(seen) for seen in _seen(env, states)]
+        return [pictures.board(seen) for seen in _seen(env, states)]
     fact = f"{type(env).__name__} has no picture"
     raise ArgumentError(fact, "Give it a method draw(state): (height, width, 3) bytes.")
 

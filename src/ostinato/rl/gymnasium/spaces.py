@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -11,20 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.pdg.errors import ArgumentError, OptionError
+from ostinato.pdg.errors import ArgumentError, optional
 from ostinato.pdg.functions import Array
 from ostinato.rl.environments.environment import Actions, Box, Discrete, Discretes
-
-
-def package(name: str, extra: str) -> Any:
-    """Return an optional package, or a module of one.
-
-    Errors: OptionError if it is not installed.
-    """
-    if importlib.util.find_spec(name.partition(".")[0]) is None:
-        fact = f"The package {name.partition('.')[0]} is not installed."
-        raise OptionError(fact, f"pip install 'ostinato[{extra}]'")
-    return importlib.import_module(name)
 
 
 @dataclass(frozen=True)
@@ -42,7 +29,7 @@ def action_space(space: Any, name: str) -> ActionSpace:
 
     Errors: ArgumentError for another space than numbers, one or several, and bounded vectors.
     """
-    spaces = package("gymnasium.spaces", "gym")
+    spaces = optional("gymnasium.spaces", "gym")
     if isinstance(space, spaces.Discrete):
         start, dtype = int(space.start), space.dtype
         return ActionSpace(Discrete(int(space.n)), lambda a: (a + start).astype(dtype))
@@ -96,4 +83,4 @@ def shape_of(space: Any, name: str) -> tuple[int, ...]:
 
 def is_array(space: Any) -> bool:
     """Whether observations are arrays already; others are flattened."""
-    return isinstance(space, package("gymnasium.spaces", "gym").Box)
+    return isinstance(space, optional("gymnasium.spaces", "gym").Box)

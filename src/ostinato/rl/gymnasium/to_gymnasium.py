@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from ostinato.language.kinds import Count
-from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.errors import ArgumentError, optional
 from ostinato.provenance.place import place
 from ostinato.rl.environments.environment import Actions, Env
-from ostinato.rl.gymnasium.spaces import package
 
 if TYPE_CHECKING:
     from ostinato.rl.gymnasium.adapters import SingleGame, VectorOfGames
@@ -34,7 +33,7 @@ def to_gymnasium(
     >>> seen.shape, reward, terminated
     ((4,), 1.0, False)
     """
-    package("gymnasium", "gym")
+    optional("gymnasium", "gym")
     from ostinato.rl.gymnasium.adapters import SingleGame
 
     return SingleGame(env, render_mode)
@@ -59,7 +58,7 @@ def to_gymnasium_vector(
     """
     if n > MOST:
         raise ArgumentError(f"{n:,} games at once", f"Give at most {MOST:,}.", place())
-    vector: Any = package("gymnasium.vector", "gym")
+    vector: Any = optional("gymnasium.vector", "gym")
     from ostinato.rl.gymnasium.adapters import VectorOfGames
 
     return VectorOfGames(env, n, getattr(vector.AutoresetMode, MODES[autoreset]))

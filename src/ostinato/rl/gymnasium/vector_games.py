@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.pdg.errors import ArgumentError
+from ostinato.pdg.errors import ArgumentError, optional
 from ostinato.pdg.functions import Array
-from ostinato.rl.gymnasium.spaces import is_array, package
+from ostinato.rl.gymnasium.spaces import is_array
 
 Mode = Literal["sync", "async", "envpool"]
 Make = Callable[[], Any]  # an environment of Gymnasium
@@ -84,7 +84,7 @@ class ProcessGames(Games):
 
     def __init__(self, make: Make, count: int) -> None:
         super().__init__(count)
-        vector: Any = package("gymnasium.vector", "gym")
+        vector: Any = optional("gymnasium.vector", "gym")
         same = vector.AutoresetMode.SAME_STEP
         self._envs: Any = vector.AsyncVectorEnv([make] * count, copy=False, autoreset_mode=same)
 
@@ -114,7 +114,7 @@ class EnvPoolGames(Games):
         self._envs: Any = None
 
     def reset(self, seeds: Array) -> Array:
-        envpool: Any = package("envpool", "envpool")
+        envpool: Any = optional("envpool", "envpool")
         self.close()
         seed = int(seeds[0])
         self._envs = envpool.make(
@@ -127,7 +127,7 @@ class EnvPoolGames(Games):
         space = self._envs.observation_space
         if is_array(space):
             return seen
-        flatten = package("gymnasium.spaces", "gym").flatten
+        flatten = optional("gymnasium.spaces", "gym").flatten
         return np.stack([flatten(space, each) for each in seen])
 
     def step(self, actions: Array) -> Array:
@@ -147,7 +147,7 @@ class EnvPoolGames(Games):
 
 def maker(name: str | Make, settings: Mapping[str, object], **more: object) -> Make:
     """Return what makes one game, whose observations are arrays; ``more`` overrides settings."""
-    gymnasium: Any = package("gymnasium", "gym")
+    gymnasium: Any = optional("gymnasium", "gym")
 
     def made() -> Any:
         env = name() if callable(name) else gymnasium.make(name, **{**settings, **more})

@@ -129,7 +129,6 @@ class Later:
     """A function of the rest."""
 
     def __init__(self, rest: Rest, name: str) -> None:
-        """Unpickle nothing yet."""
         self._rest, self._name = rest, name
 
     @property

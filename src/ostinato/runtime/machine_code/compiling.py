@@ -74,7 +74,6 @@ class Worker:
     """A process that compiles one module after the other."""
 
     def __init__(self) -> None:
-        """Start the process."""
         path = os.pathsep.join(p for p in sys.path if p)
         self.process = subprocess.Popen(
             [sys.executable, "-S", "-P", str(Path(optimise.__file__))],

@@ -26,7 +26,7 @@ def _compiler() -> str:
     versions = (str(importlib.import_module("llvmlite").__version__), *_llvm.llvm_version_info)
     features = _llvm.get_host_cpu_features().flatten()
     here = Path(optimise.__file__)
-    names = ("optimise", "addresses", "address_origins", "probes")
+    names = ("optimise", "addresses", "address_origins")
     files = [here.with_name(f"{name}.py") for name in names]
     passes = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
     return f"{versions} {_llvm.get_host_cpu_name()} {features} {passes}"
@@ -46,7 +46,6 @@ class Library:
     """Linked machine code; its functions are valid as long as it is."""
 
     def __init__(self, objects: Mapping[str, bytes]) -> None:
-        """Link objects by their keys."""
         machine = optimise.target_machine()
         empty = _llvm.parse_assembly("")
         self._engine = _llvm.create_mcjit_compiler(empty, machine)

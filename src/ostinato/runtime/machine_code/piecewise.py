@@ -29,7 +29,6 @@ class Making:
     """What a team compiles for one program: whatever is in no cache, as soon as it is written."""
 
     def __init__(self, team: Team) -> None:
-        """Start with nothing written."""
         self._team = team
         self._driver, self._kernels = "", list[str]()
         self._names: dict[str, str] = {}

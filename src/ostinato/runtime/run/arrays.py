@@ -224,7 +224,8 @@ def _greatest(size: Expr, bound: int, extents: Mapping[str, int]) -> int:
     for k, (dim, count) in enumerate(zip(dims, counts, strict=True)):
         steps = np.array(range(count), object)
         point[dim] = steps.reshape(-1, *(1,) * (len(dims) - 1 - k))
-    return int(np.max(Numbers[Any](int, point.__getitem__, _extremum).value(size)))
+    numbers: Numbers[Any] = Numbers(int, point.__getitem__, _extremum)
+    return int(np.max(numbers.value(size)))
 
 
 def _extremum(kind: str, values: Sequence[Any]) -> Any:

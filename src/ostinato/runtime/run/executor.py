@@ -301,7 +301,7 @@ class Executable:
         is_whole = step is None and not execution.frame.records
         out: list[OstinatoError | None] = []
         for claim in self.artifact.claims:
-            both = [u for u in (claim.ok, claim.shown) if u is not None]
+            both = claim.outputs
             if is_whole or self.is_by_record(claim) != (step is None):
                 values = value(both[0]), value(both[-1])
                 out.append(failure(claim, values, execution.bound.extents, step))
@@ -309,7 +309,7 @@ class Executable:
 
     def is_by_record(self, claim: Claim) -> bool:
         """Whether a claim is checked at every record of a stream."""
-        both = [u for u in (claim.ok, claim.shown) if u is not None]
+        both = claim.outputs
         dims = {u.dims[:1] for u in both}
         streamed = len(dims) == 1 and all(u.dims for u in both)
         streamed = streamed and both[0].dims[0].name == self.artifact.interface.streamed
@@ -330,8 +330,7 @@ class Executable:
             of[u.name]
             for claim in self.artifact.claims
             if not self.is_by_record(claim)
-            for u in (claim.ok, claim.shown)
-            if u is not None
+            for u in claim.outputs
         }
         return wanted if few and few.isdisjoint(needed) else None
 

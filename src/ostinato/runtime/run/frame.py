@@ -40,7 +40,7 @@ from ostinato.runtime.run.tensor_bounds import Bounds, words_before
 from ostinato.runtime.run.transfer_thread import TransferThread
 
 if TYPE_CHECKING:
-    from ostinato.runtime.machine_code.ports import Field, InMemory
+    from ostinato.runtime.machine_code.ports import InMemory
 
 OWN = 2  # arguments of a driver that differ between workers: which one, of how many
 VARYING = (1, 5)  # the places of those after them that a later run may change: kernels and seed

@@ -35,7 +35,7 @@ from ostinato.codegen.cpu.llvm_text import (
 from ostinato.codegen.cpu.native.body import Writer, carray
 from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.cpu.native.scope import Memory, Scope, assigned_often
-from ostinato.codegen.cpu.primitive import Argument, Primitive, inner, primitive
+from ostinato.codegen.cpu.primitive import Argument, in_llvm, inner
 from ostinato.codegen.loops.expression import SUFFIX, Constant, Given, Name, call, item
 from ostinato.codegen.loops.nameless import Shape, nameless
 from ostinato.codegen.loops.statements import Block, Definition, Function
@@ -47,17 +47,15 @@ EVENT_WORDS = 3
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 1)  # the clock of Python's perf_counter_ns
 
 
-def _emit_clock(b: Builder, args: list[Value]) -> Value:
+@in_llvm("int64")
+def clock_ns(b: Builder, args: list[Value]) -> Value:
+    """``clock_ns()``: nanoseconds of a clock that never goes back."""
     found = alloca(b, vector_type(I64, 2))  # laid out as the system's seconds and nanoseconds
     kind = vector_type(I64, 2).as_pointer()
     b.call(declare(b, "clock_gettime", I32, [I32, kind]), [constant(I32, _MONOTONIC), found])
     both = b.load(found)
     seconds = b.extract_element(both, constant(I32, 0))
     return b.add(b.mul(seconds, i64(10**9)), b.extract_element(both, constant(I32, 1)))
-
-
-clock_ns: Primitive = primitive("clock_ns", "int64", (), _emit_clock)
-"""``clock_ns()``: nanoseconds of a clock that never goes back."""
 
 
 log, own, slot, loop, value = map(Name, ("log", "own", "slot", "loop", "value"))

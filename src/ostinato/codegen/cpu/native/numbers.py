@@ -8,21 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ostinato.codegen.cpu.llvm import Builder
-from ostinato.codegen.cpu.llvm_text import F32, F64, I1, I16, I32, I64, Type, Value, constant, known
+from ostinato.codegen.cpu.llvm_text import BITS, F64, I1, I64, KINDS, Value, constant, known
 from ostinato.codegen.loops.expression import FLOATS, SIGNED, Sign, common, promoted
 from ostinato.pdg.errors import UnreadableError
-
-KINDS: dict[str, Type] = {
-    "bool": I1,
-    "uint16": I16,
-    "int32": I32,
-    "uint32": I32,
-    "int64": I64,
-    "uint64": I64,
-    "float32": F32,
-    "float64": F64,
-}
-BITS = {"bool": 1, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ostinato.codegen.cpu.llvm import Builder
-from ostinato.codegen.cpu.llvm_text import I64, Block, Type, Value
-from ostinato.codegen.cpu.native.numbers import KINDS, Number
+from ostinato.codegen.cpu.llvm_text import I64, KINDS, Block, Type, Value
+from ostinato.codegen.cpu.native.numbers import Number
 from ostinato.codegen.loops.statements import Add, For, If, Let, Statement, While
 from ostinato.pdg.errors import UnreadableError
 
