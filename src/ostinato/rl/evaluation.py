@@ -222,7 +222,7 @@ def _games(env: Env[Actions], policy: Module, b: Dimension, t: Dimension, greedy
     """An episode at every point of ``b``, which ends ``t``."""
     each = order({dim for w in policy.named_weights() for dim in w.tensor.over})
     games = (*map(Dimension, each), b)
-    over = (*games, t)
+    over, first = (*games, t), env.reset(over=games)
     state = recurrent("state", like=env.state, over=over)
     nothing = remembered(policy)
     memory = recurrent("memory", like=nothing, over=over)
@@ -230,7 +230,6 @@ def _games(env: Env[Actions], policy: Module, b: Dimension, t: Dimension, greedy
     memory[(*games, 0)], memory[(*games, t + 1)] = nothing, after
     following, reward, terminated, truncated = stepped(env, state, allowed(env, action))
     done = terminated | truncated
-    state[(*games, 0)] = env.reset(over=games)
-    state[(*games, t + 1)] = following
+    state[(*games, 0)], state[(*games, t + 1)] = first, following
     stop(t, when=done)
     return _Games(state, following, reward.cast("float64"), done, over)
