@@ -13,9 +13,14 @@ from ostinato.report.files import write
 STANDARD = Path("-")
 
 
+def console(stderr: bool = False) -> Console:
+    """Where text for people goes, as it is: names and paths may look like marks of style."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
 def console_beside(path: Path | None) -> Console:
     """Where text for people goes: to standard error where the result is on standard output."""
-    return Console(stderr=path == STANDARD)
+    return console(stderr=path == STANDARD)
 
 
 def write_json(path: Path | None, found: object) -> None:

@@ -44,11 +44,11 @@ def evaluate(options: EvalOptions, json: Path | None, console: Console) -> int:
             seed=options.seed,
             max_steps=most,
         )
-    console.print(_sentence(played, trained.step), highlight=False, soft_wrap=True)
+    console.print(_sentence(played, trained.step), soft_wrap=True)
     unfinished = int((~played.ended).sum())
     if unfinished:
         left = f"{unfinished} episodes did not end within {most:,} steps"
-        console.print(f"{left}: they count with what they returned by then", highlight=False)
+        console.print(f"{left}: they count with what they returned by then")
     write_json(json, _result(played, options, trained.step))
     if options.record is not None:
         _record(trained, options, options.record, min(most, MAX_FRAMES), console)
@@ -93,4 +93,4 @@ def _record(
     )
     rl.write_gif(path, pictures)
     ends = "" if len(pictures) <= most else ", where it is cut"
-    console.print(f"{path}: {len(pictures)} frames of an episode{ends}", highlight=False)
+    console.print(f"{path}: {len(pictures)} frames of an episode{ends}", soft_wrap=True)

@@ -49,10 +49,10 @@ def explain(asked: Asked, written: Written, console: Console) -> None:
         extents=extents or None,
     )
     explanation = compiled.explain(**(hints | extents))
-    console.print(str(explanation), markup=False, highlight=False, soft_wrap=True)
+    console.print(str(explanation), soft_wrap=True)
     curve = explanation.memory.curve() if written.limits else None
     if curve is not None:
-        console.print(f"\n== limits of memory ==\n{curve.table()}", markup=False, soft_wrap=True)
+        console.print(f"\n== limits of memory ==\n{curve.table()}", soft_wrap=True)
     write_json(written.json, explanation.data())
     if written.html is not None:
         explanation.to_html(written.html, curve)

@@ -31,7 +31,7 @@ def export(
     text = (
         f"{file}: {len(weights)} weights of {numbers:,} numbers after {trained.step:,} iterations"
     )
-    console.print(text, highlight=False, soft_wrap=True)
+    console.print(text, soft_wrap=True)
     return 0
 
 

@@ -38,12 +38,16 @@ class _Output:
 def written(command: Callable[[], None]) -> None:
     """Run a command, and see that all it prints is written; exit status 1 if it is not.
 
-    Nothing is said where the reader has gone, as after ``| head -1``.
+    Nothing is said where the reader has gone, as after ``| head -1``. A character that the
+    output's encoding lacks, such as one of a path, is written as its number.
     """
     stream = cast(TextIO | None, sys.stdout)
     if stream is None:
         _end("standard output is closed: send it to a file, or to /dev/null")
         return
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None and stream.errors == "strict":
+        reconfigure(errors="backslashreplace")
     output = _Output(stream)
     sys.stdout = cast(TextIO, output)
     try:

@@ -25,4 +25,4 @@ def show_passes(
         made = load_program(place, settings)
         pdg = (made if isinstance(made, Program) else made.program).pdg
         text = after_pass(pdg, options_from({"without": [*without]}, pdg), after)
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, soft_wrap=True)

@@ -6,11 +6,12 @@ import csv
 import fcntl
 import importlib
 import importlib.util
+import itertools
 import json
 import os
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO, cast
@@ -72,6 +73,24 @@ def make(directory: Path) -> None:
     """
     with writing(directory, "made"):
         (directory / "kernels").mkdir(parents=True, exist_ok=True)
+
+
+def make_another(directory: Path) -> Path:
+    """Make a run directory that was not there, and return it: its name, or that and a number.
+
+    Runs that begin within one second have one each.
+    Errors: OptionError if it cannot be made.
+    """
+    with writing(directory, "made"):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        made = directory
+        for count in itertools.count(2):
+            with suppress(FileExistsError):
+                made.mkdir()
+                break
+            made = directory.with_name(f"{directory.name}-{count}")
+    make(made)
+    return made
 
 
 @contextmanager
@@ -234,16 +253,24 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
+def check_events() -> None:
+    """Refuse to write events without the package that does.
+
+    Errors: OptionError.
+    """
+    if importlib.util.find_spec("tensorboard") is None:
+        raise OptionError(
+            "--tensorboard needs the package tensorboard.", "pip install 'ostinato[tensorboard]'"
+        )
+
+
 @contextmanager
 def events(directory: Path, names: Sequence[str]) -> Generator[Callable[[Row], None]]:
     """Yield a sink that writes the metric and the other columns, by name, over environment steps.
 
     Errors: OptionError if tensorboard is not installed.
     """
-    if importlib.util.find_spec("tensorboard") is None:
-        raise OptionError(
-            "--tensorboard needs the package tensorboard.", "pip install 'ostinato[tensorboard]'"
-        )
+    check_events()
     writer: Writer = importlib.import_module("tensorboard.summary").Writer(str(directory))
 
     def write(row: Row) -> None:

@@ -32,7 +32,7 @@ def verify(path: Path, options: VerifyOptions, written: Path | None, console: Co
         made = load_program(options.place, options.settings)
         program = made if isinstance(made, Program) else made.program
     verdict = verify_certificate(path, program)
-    console.print(str(verdict), markup=False, highlight=False, soft_wrap=True)
+    console.print(str(verdict), soft_wrap=True)
     findings = [asdict(finding) for finding in verdict.findings]
     write_json(written, {"holds": verdict.holds, "findings": findings})
     return 0 if verdict.holds else 1
