@@ -122,7 +122,7 @@ def test_what_is_no_action_is_refused() -> None:
             envs.step(actions)
     with pytest.raises(ArgumentError, match="an action is 7\n"):
         envs.step([0, 1, 7])
-    with pytest.raises(ArgumentError, match=r"actions have shape \(2,\) .*not shape \(2, 1\) and real"):
+    with pytest.raises(ArgumentError, match=r"shape \(2,\) .*not shape \(2, 1\) and real"):
         box.step(np.zeros(2))
     with pytest.raises(ArgumentError, match="`reset_mask` has shape .*\n  Give 3 booleans"):
         envs.reset(options={"reset_mask": [1, 0, 0]})
