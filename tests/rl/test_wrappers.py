@@ -123,3 +123,32 @@ def test_wrappers_around_gymnasium_train_whole_episodes_and_are_evaluated() -> N
         found = rl.evaluate(few, training.policy, weights, episodes=4)
     assert found.lengths.tolist() == [6, 6, 6, 6]
     assert np.array_equal(found.returns, found.lengths)
+
+
+def test_a_game_of_gymnasium_without_a_picture_is_said() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+
+    class Blind(gymnasium.Env):  # type: ignore[misc,name-defined]
+        observation_space = gymnasium.spaces.Box(-1.0, 1.0, (2,))
+        action_space = gymnasium.spaces.Discrete(2)
+        drawn: object = None
+
+        def __init__(self, render_mode: str | None = None) -> None:
+            self.render_mode = render_mode
+
+        def reset(self, **settings: object) -> tuple[object, dict[str, object]]:
+            return np.zeros(2, np.float32), {}
+
+        def render(self) -> object:
+            if isinstance(self.drawn, Exception):
+                raise self.drawn
+            return self.drawn
+
+    with rl.Gymnasium(Blind) as env:
+        policy = rl.Actor(env, [2])
+        weights = ot.Program(**policy.state_dict()).interpret()
+        with pytest.raises(ArgumentError, match="`Blind` has no picture: render gives None\n"):
+            rl.filmed(env, policy, weights)
+        Blind.drawn = RuntimeError("no screen")
+        with pytest.raises(ArgumentError, match="has no picture: RuntimeError: no screen\n  Inst"):
+            rl.filmed(env, policy, weights)

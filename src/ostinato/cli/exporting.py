@@ -49,6 +49,4 @@ def _of_one(trained: TrainedPolicy, training: int | None) -> dict[str, Array]:
     chosen = training or 0
     if chosen >= count:
         raise OptionError(f"There is no training {chosen}.", f"Give one from 0 to {count - 1}.")
-    return {
-        n: np.ascontiguousarray(array[min(chosen, len(array) - 1)]) for n, array in rows.items()
-    }
+    return {n: np.array(array[min(chosen, len(array) - 1)], order="C") for n, array in rows.items()}

@@ -67,7 +67,7 @@ class Gymnasium:
     ) -> None:
         self.name = name if isinstance(name, str) else getattr(name, "__name__", "environment")
         self._made = partial(maker, name, settings)
-        one = self._first()
+        one = self._game()
         try:
             space = action_space(one.action_space, self.name)
             self.observation_shape = shape_of(one.observation_space, self.name)
@@ -78,12 +78,12 @@ class Gymnasium:
         self._together: tuple[Dimension, ...] = ()
         self._outside = _Outside(self, n, lambda count: games(name, count, mode, settings))
 
-    def _first(self) -> Any:
-        """One game, which tells what is seen and done in all.
+    def _game(self, **settings: object) -> Any:
+        """One game of Gymnasium.
 
         Errors: ArgumentError if it cannot be made.
         """
-        make = self._made()
+        make = self._made(**settings)
         try:
             return make()
         except Exception as failure:
@@ -104,7 +104,7 @@ class Gymnasium:
     @contextmanager
     def alone(self, **settings: object) -> Generator[Any]:
         """Yield one game of Gymnasium, to be played by Python, and close it."""
-        game = self._made(**settings)()
+        game = self._game(**settings)
         try:
             yield game
         finally:
