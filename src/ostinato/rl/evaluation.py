@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -189,8 +189,7 @@ def _picture(env: Gymnasium, game: Any) -> Picture:
         raise _no_picture(env, f"{type(failure).__name__}: {failure}") from failure
     if not isinstance(found, np.ndarray):
         raise _no_picture(env, f"render gives {shown(found)}")
-    picture: Picture = found
-    return picture
+    return cast(Picture, found)
 
 
 def _no_picture(env: Gymnasium, why: str) -> ArgumentError:
