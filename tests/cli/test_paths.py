@@ -38,7 +38,7 @@ def test_a_run_goes_into_any_directory_and_says_so(
     program = tmp_path / "mine.py"
     program.write_text(PROGRAM)
     variables = {"PYTHONPATH": str(ROOT / "src"), "PATH": "", "PYTHONIOENCODING": encoding}
-    run = ["-c", "from ostinato.cli import main; main()", "run", program, "--out", name]
+    run = ["-c", "from ostinato.cli import main; main()", "run", str(program), "--out", name]
     found = subprocess.run(
         [sys.executable, *run], env=variables, cwd=tmp_path, capture_output=True, check=False
     )

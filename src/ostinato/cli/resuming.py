@@ -86,6 +86,7 @@ def resumed(directory: Path) -> Resumed:
     found = read_checkpoint(directory)
     config = read_config(directory, "Run again from the start.")
     rows = tuple(rows_before(directory, found.state.step))
-    wall_s = rows[-1].wall_s if rows else 0.0
+    wall_s, env_steps = (rows[-1].wall_s, rows[-1].env_steps) if rows else (0.0, 0)
     episodes: list[list[float]] = json.loads(found.notes.get("episodes", "[]"))
-    return Resumed(found.state, found.notes.get("end", ""), rows, Before(episodes, wall_s), config)
+    before = Before(episodes, wall_s, env_steps)
+    return Resumed(found.state, found.notes.get("end", ""), rows, before, config)
