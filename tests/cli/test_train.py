@@ -53,8 +53,8 @@ def test_a_training_has_at_least_the_steps_that_were_asked_for(tmp_path: Path) -
 def test_steps_behind_the_end_of_an_episode_are_not_counted(
     algorithm: str, seeds: str, tmp_path: Path
 ) -> None:
-    few = ("--set", "pairs=2") if algorithm == "evolution" else ("--set", "episodes=4")
-    few = (*few, "--set", "iterations=3", "--set", "hidden=4", "--seeds", seeds)
+    many = "pairs=2" if algorithm == "evolution" else "episodes=4"
+    few = ("--set", many, "--set", "iterations=3", "--set", "hidden=4", "--seeds", seeds)
     asked("train", algorithm, "CartPole-v1", *few, "--out", tmp_path)
     rows = table(tmp_path)
     steps = [float(row["episode_length"]) * float(row["episodes"]) for row in rows]

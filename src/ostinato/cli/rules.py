@@ -82,5 +82,7 @@ def hints_from(given: Iterable[str]) -> dict[str, int]:
         name, equals, size = text.partition("=")
         if not equals or not size.isdecimal() or int(size) < 1:
             raise OptionError(f"`--hint {text}` is no extent.", "Write --hint T=500.")
+        if name in out:
+            raise OptionError(f"`--hint` gives `{name}` twice.", f"Write one --hint {name}=SIZE.")
         out[name] = int(size)
     return out

@@ -59,7 +59,7 @@ def reinforce(
         program=ot.Program(**{n: rl.along(x, each) for n, x in told.items()}), over=i, policy=actor,
         arguments={"B": episodes, "I": iterations, "T": steps}, steps_per_record=episodes * steps,
         networks={"actor": actor, **({"critic": critic} if has_critic else {})},
-        tensors={**played.fields, "outcome": outcome}, steps_taken=STEPS_TAKEN,
+        tensors={**played.fields, "outcome": outcome}, steps_taken=TAKEN,
     )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def episodes_of(
     )  # fmt: skip
 
 
-STEPS_TAKEN = ("episode_length", "episodes")  # steps behind the end of an episode are none
+TAKEN = ("episode_length", "episodes")  # steps behind the end of an episode are none
 
 
 def measured(
