@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from bench.harness import history
 from bench.harness.compared import compared
@@ -122,10 +122,10 @@ def show(suite: Suite, report: Report, console: Console) -> None:
     groups = list(compared(suite, report.rows))
     for group in groups:
         for each in group:
-            table.add_row(*map(escape, cells(each)))
+            table.add_row(*map(Text, cells(each)))
         table.add_section()
     for lost in report.refused:
-        table.add_row(*map(escape, refused(lost)))
+        table.add_row(*map(Text, refused(lost)))
     console.print(table)
     for line in findings([each for group in groups for each in group]):
         console.print(line)

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ostinato import nn
+from ostinato import nn, rl
 from ostinato.cli.app import app
+from ostinato.cli.output import console
+from ostinato.cli.trained_policy import trained_policy
 from ostinato.pdg.errors import ArgumentError, CheckpointError, OptionError
 from ostinato.runtime.run.checkpoint import read, write
 from tests.cli.test_train import asked
@@ -144,6 +146,21 @@ def test_a_policy_of_a_run_is_a_model_of_onnx(run: Path, tmp_path: Path) -> None
     asked("train", *A2C, "--steps", "64", "--seeds", "2", "--out", tmp_path)
     asked("export", tmp_path, tmp_path / "second.onnx", "--training", "1")
     assert (tmp_path / "second.onnx").stat().st_size > 500
+
+
+def test_a_policy_that_scales_what_it_sees_is_exported(tmp_path: Path) -> None:
+    """How many it has seen is a number without axes."""
+    options = ("--set", "normalise_observation=yes", "--set", "hidden=4")
+    for seeds, which in (("1", ()), ("2", ("--training", "1"))):
+        out = tmp_path / seeds
+        asked(
+            "train", "ppo", "CartPole-v1", *options, "--steps", "64", "--seeds", seeds, "--out", out
+        )
+        asked("export", out, out / "w.safetensors", *which)
+        weights = nn.load_weights(out / "w.safetensors")
+        assert weights["moments.count"].shape == () and weights["moments.mean"].shape == (4,)
+        policy = trained_policy(out, None, console()).single
+        assert rl.evaluate(rl.CartPole(), policy, weights, episodes=2).ended.all()
 
 
 def test_what_cannot_be_exported_is_said(run: Path, tmp_path: Path) -> None:

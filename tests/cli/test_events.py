@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ostinato.cli.run import RunOptions, begun
 from ostinato.cli.run_directory import events
 from ostinato.cli.training import Row
 from ostinato.pdg.errors import OptionError
@@ -31,3 +32,6 @@ def test_without_the_package_the_error_says_how_to_get_it(
     with pytest.raises(OptionError, match=r"pip install 'ostinato\[tensorboard\]'"):
         with events(tmp_path, []):
             raise AssertionError("nothing to write to")
+    options = RunOptions(place="ppo.py", tensorboard=True, out=tmp_path)
+    with pytest.raises(OptionError, match="--tensorboard needs the package"):
+        begun(options)  # nothing of an earlier run is touched yet

@@ -14,7 +14,7 @@ from ostinato.rewrite.registry import every_rule
 
 @pytest.fixture
 def console() -> Console:
-    return Console(file=StringIO(), width=200)
+    return Console(file=StringIO(), width=200, markup=False)
 
 
 def text(console: Console) -> str:
@@ -118,6 +118,11 @@ def test_every_command_has_help(command: str) -> None:
 def test_a_hint_that_is_no_extent_is_refused(hint: str) -> None:
     with pytest.raises(OptionError, match="Write --hint T=500"):
         hints_from([hint])
+
+
+def test_a_hint_is_given_once() -> None:
+    with pytest.raises(OptionError, match="`--hint` gives `T` twice.\n  Write one --hint T=SIZE."):
+        hints_from(["T=3", "T=4"])
 
 
 def test_a_question_about_a_file_that_is_not_there_fails(tmp_path: Path) -> None:

@@ -83,3 +83,9 @@ def test_a_setting_without_a_value_is_an_error() -> None:
 def test_a_parameter_without_a_default_must_be_set() -> None:
     with pytest.raises(OptionError, match="`needs` needs a value for `episodes`"):
         read_settings(needs, [])
+
+
+def test_a_setting_is_given_once() -> None:
+    with pytest.raises(OptionError) as caught:
+        read_settings(train, ["episodes=8", "rate=1", "episodes=9"])
+    assert str(caught.value) == "`episodes` is set twice.\n  Write one --set episodes=VALUE."

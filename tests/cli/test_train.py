@@ -48,6 +48,21 @@ def test_a_training_has_at_least_the_steps_that_were_asked_for(tmp_path: Path) -
     assert json.loads((tmp_path / "config.json").read_text())["arguments"]["I"] == 3
 
 
+@pytest.mark.parametrize("seeds", ["1", "2"])
+@pytest.mark.parametrize("algorithm", ["reinforce", "evolution"])
+def test_steps_behind_the_end_of_an_episode_are_not_counted(
+    algorithm: str, seeds: str, tmp_path: Path
+) -> None:
+    many = "pairs=2" if algorithm == "evolution" else "episodes=4"
+    few = ("--set", many, "--set", "iterations=3", "--set", "hidden=4", "--seeds", seeds)
+    asked("train", algorithm, "CartPole-v1", *few, "--out", tmp_path)
+    rows = table(tmp_path)
+    steps = [float(row["episode_length"]) * float(row["episodes"]) for row in rows]
+    found = [int(row["env_steps"]) for row in rows]
+    np.testing.assert_allclose(np.diff([0, *found]), steps, atol=0.51)
+    assert 0 < found[-1] < 3 * 4 * 500
+
+
 def test_seeds_are_trainings_at_once_and_the_metric_is_their_mean(tmp_path: Path) -> None:
     asked("train", *A2C, "--steps", "640", "--seeds", "3", "--out", tmp_path)
     last = table(tmp_path)[-1]

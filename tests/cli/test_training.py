@@ -1,7 +1,7 @@
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,13 @@ def test_each_record_becomes_a_row() -> None:
     ]
     assert outcome.end == "finished" and outcome.last == kept.rows[-1]
     assert kept.rows[0].others == (0.5,) and kept.rows[0].wall_s <= kept.rows[1].wall_s
+
+
+def test_steps_that_were_taken_are_counted_from_those_before() -> None:
+    kept, records = Kept(), returns(10.0, 30.0)
+    counted = replace(experiment(), steps_taken=("episode_return", "loss"))
+    train(counted, records, [kept.rows.append], before=Before(env_steps=100))
+    assert [row.env_steps for row in kept.rows] == [105, 120]
 
 
 def test_a_metric_with_a_value_per_episode_is_recorded_as_its_mean() -> None:

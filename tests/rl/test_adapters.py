@@ -118,11 +118,11 @@ def test_what_is_no_action_is_refused() -> None:
         with pytest.raises(ArgumentError, match=rf"an action is {action}\n  Give one of Discrete"):
             one.step(action)
     for actions in ([0, 1], [0, 1, 0.5], None, "up", [[0], [1], [0]]):
-        with pytest.raises(ArgumentError, match=r"not shape \(3,\)\n  Give .* each of 3 games"):
+        with pytest.raises(ArgumentError, match=r"whole numbers\n  Give .* each of 3 games"):
             envs.step(actions)
     with pytest.raises(ArgumentError, match="an action is 7\n"):
         envs.step([0, 1, 7])
-    with pytest.raises(ArgumentError, match=r"actions have shape \(2,\) .*not shape \(2, 1\)\n"):
+    with pytest.raises(ArgumentError, match=r"shape \(2,\) .*not shape \(2, 1\) and real"):
         box.step(np.zeros(2))
     with pytest.raises(ArgumentError, match="`reset_mask` has shape .*\n  Give 3 booleans"):
         envs.reset(options={"reset_mask": [1, 0, 0]})

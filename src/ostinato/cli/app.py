@@ -66,8 +66,7 @@ def run(
     resume: Resume = None,
 ) -> None:
     """Compile and train a program; keep metrics, kernels, the learning curve and checkpoints."""
-    from rich.console import Console
-
+    from ostinato.cli.output import console
     from ostinato.cli.run import RunOptions
     from ostinato.cli.run import run as run_experiment
 
@@ -85,7 +84,7 @@ def run(
         checkpoint_every=checkpoint_every or 0,
         resume=resume,
     )
-    raise typer.Exit(run_experiment(options, Console()))
+    raise typer.Exit(run_experiment(options, console()))
 
 
 @app.command()
@@ -106,9 +105,8 @@ def train(
 
     A tenth of the records lies between two checkpoints, if nothing else is asked for.
     """
-    from rich.console import Console
-
     from ostinato.cli import train as command
+    from ostinato.cli.output import console
     from ostinato.cli.run import RunOptions
 
     options = command.TrainOptions(
@@ -123,7 +121,7 @@ def train(
         tensorboard=tensorboard,
         resume=resume,
     )
-    raise typer.Exit(command.train(options, run, checkpoint_every, Console()))
+    raise typer.Exit(command.train(options, run, checkpoint_every, console()))
 
 
 @app.command()
@@ -207,11 +205,10 @@ def export(
 
     What it takes of a run is what `ostinato eval` does.
     """
-    from rich.console import Console
-
     from ostinato.cli import trained_policy as command
+    from ostinato.cli.output import console
 
-    raise typer.Exit(command.export(run, file, environment, training, Console()))
+    raise typer.Exit(command.export(run, file, environment, training, console()))
 
 
 @app.command()
@@ -255,11 +252,10 @@ def passes(
     ] = None,
 ) -> None:
     """List the passes of the compiler, or show a program after each of them."""
-    from rich.console import Console
-
     from ostinato.cli.explain import show_passes
+    from ostinato.cli.output import console
 
-    show_passes(place, settings or (), after, without or (), Console())
+    show_passes(place, settings or (), after, without or (), console())
 
 
 @app.command()

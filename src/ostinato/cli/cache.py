@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from ostinato.cli.output import write_json
@@ -20,7 +19,7 @@ def info(path: Path | None, console: Console) -> None:
     Errors: OptionError if the limit is none.
     """
     kinds, limit = eviction.kinds(), size_limit()
-    table = Table("kept", "entries", "size", title=escape(str(root())), title_justify="left")
+    table = Table("kept", "entries", "size", title=str(root()), title_justify="left")
     for kind in kinds:
         table.add_row(kind.name, f"{kind.entries:,}", size(kind.size_bytes))
     total = sum(kind.size_bytes for kind in kinds)

@@ -24,7 +24,7 @@ def calibrate(path: Path | None, console: Console, effort: Effort | None = None)
     load = os.getloadavg()[0]
     if load > BUSY:
         console.print(
-            f"[yellow]other programs are running (load {load:.1f}): times are too long[/]"
+            f"other programs are running (load {load:.1f}): times are too long", style="yellow"
         )
     started = time.perf_counter()
     with Progress(

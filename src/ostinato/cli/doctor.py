@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 import ostinato as ot
 from ostinato.cli.output import write_json
@@ -43,8 +43,8 @@ def diagnose(path: Path | None, console: Console) -> int:
     findings = [*environment(), *packages(), gpu(), compiled_equals_interpreted()]
     table = Table(show_header=False, box=None)
     for finding in findings:
-        mark = "[green]ok[/]" if finding.is_fine else "[red]fails[/]"
-        table.add_row(mark, finding.subject, escape(finding.detail))
+        mark = Text("ok", "green") if finding.is_fine else Text("fails", "red")
+        table.add_row(mark, finding.subject, finding.detail)
     console.print(table)
     write_json(path, [asdict(finding) for finding in findings])
     return 0 if all(finding.is_fine for finding in findings) else 1

@@ -49,10 +49,10 @@ def explain(asked: Asked, written: Written, console: Console) -> None:
         extents=extents or None,
     )
     explanation = compiled.explain(**(hints | extents))
-    console.print(str(explanation), markup=False, highlight=False, soft_wrap=True)
+    console.print(str(explanation), soft_wrap=True)
     curve = explanation.memory.curve() if written.limits else None
     if curve is not None:
-        console.print(f"\n== limits of memory ==\n{curve.table()}", markup=False, soft_wrap=True)
+        console.print(f"\n== limits of memory ==\n{curve.table()}", soft_wrap=True)
     write_json(written.json, explanation.data())
     if written.html is not None:
         explanation.to_html(written.html, curve)
@@ -71,7 +71,7 @@ def verify(
 
     program = None if place is None else parted(load_program(place, settings))[0]
     verdict = verify_certificate(path, program)
-    console.print(str(verdict), markup=False, highlight=False, soft_wrap=True)
+    console.print(str(verdict), soft_wrap=True)
     findings = [asdict(finding) for finding in verdict.findings]
     write_json(written, {"holds": verdict.holds, "findings": findings})
     return 0 if verdict.holds else 1
@@ -89,4 +89,4 @@ def show_passes(
     else:
         pdg = parted(load_program(place, settings))[0].pdg
         text = after_pass(pdg, options_from({"without": [*without]}, pdg), after)
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, soft_wrap=True)

@@ -18,9 +18,14 @@ from ostinato.report.files import write
 STANDARD = Path("-")
 
 
+def console(stderr: bool = False) -> Console:
+    """Where text for people goes, as it is: names and paths may look like marks of style."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
 def console_beside(path: Path | None) -> Console:
     """Where text for people goes: to standard error where the result is on standard output."""
-    return Console(stderr=path == STANDARD)
+    return console(stderr=path == STANDARD)
 
 
 def write_json(path: Path | None, found: object) -> None:
@@ -64,12 +69,16 @@ class _Output:
 def written(command: Callable[[], None]) -> None:
     """Run a command, and see that all it prints is written; exit status 1 if it is not.
 
-    Nothing is said where the reader has gone, as after ``| head -1``.
+    Nothing is said where the reader has gone, as after ``| head -1``. A character that the
+    output's encoding lacks, such as one of a path, is written as its number.
     """
     stream = cast(TextIO | None, sys.stdout)
     if stream is None:
         _end("standard output is closed: send it to a file, or to /dev/null")
         return
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None and stream.errors == "strict":
+        reconfigure(errors="backslashreplace")
     output = _Output(stream)
     sys.stdout = cast(TextIO, output)
     try:

@@ -30,9 +30,9 @@ def keep_profile(found: RunProfile, directory: Path, console: Console) -> None:
         console.print(_lines(found))
     console.print(_kernels(found))
     if found.note:
-        console.print(found.note, highlight=False, soft_wrap=True, markup=False)
+        console.print(found.note, soft_wrap=True)
     for path, what in ((picture, "bars"), (trace, "for https://ui.perfetto.dev")):
-        console.print(f"{path} ({what})", highlight=False, soft_wrap=True, markup=False)
+        console.print(f"{path} ({what})", soft_wrap=True)
 
 
 def _operations(found: RunProfile) -> Table:

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from ostinato.cli.run_directory import CHECKPOINT, read_checkpoint, read_config, rows_before
+from ostinato.cli.run_directory import (
+    CHECKPOINT,
+    read_checkpoint,
+    read_config,
+    rows_before,
+    writing,
+)
 from ostinato.cli.training import Before, End, Episodes, Row
 from ostinato.runtime.run.checkpoint import Checkpoint, write
 from ostinato.runtime.run.state import State
+
+BESIDE = ("config.json", "metrics.csv")  # what a checkpoint is of no use without
+
+
+def on_disk(path: Path) -> None:
+    """Wait until what was written to a file outlives the machine.
+
+    Errors: OptionError if it cannot be written.
+    """
+    with writing(path.parent), path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 @dataclass
@@ -26,6 +44,8 @@ class CheckpointFile:
         """Replace the checkpoint; the rows before it are in metrics.csv already."""
         if state.step == self.kept and end in (None, "interrupted"):
             return
+        for name in BESIDE:
+            on_disk(self.directory / name)
         notes = {"episodes": json.dumps([*map(list, episodes)]), "end": end or ""}
         write(self.directory / CHECKPOINT, Checkpoint(state, notes))
         self.kept = state.step
@@ -66,6 +86,7 @@ def resumed(directory: Path) -> Resumed:
     found = read_checkpoint(directory)
     config = read_config(directory, "Run again from the start.")
     rows = tuple(rows_before(directory, found.state.step))
-    wall_s = rows[-1].wall_s if rows else 0.0
+    wall_s, env_steps = (rows[-1].wall_s, rows[-1].env_steps) if rows else (0.0, 0)
     episodes: list[list[float]] = json.loads(found.notes.get("episodes", "[]"))
-    return Resumed(found.state, found.notes.get("end", ""), rows, Before(episodes, wall_s), config)
+    before = Before(episodes, wall_s, env_steps)
+    return Resumed(found.state, found.notes.get("end", ""), rows, before, config)

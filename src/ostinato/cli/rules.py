@@ -7,7 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from ostinato.cli.output import write_json
@@ -28,7 +27,7 @@ def list_rules(
     rules = rules_of(file) if family is None else rules_of(file).family(family)
     table = Table("rule", "law", "exactness", "proof")
     for rule in rules:
-        table.add_row(*map(escape, (rule.name, rule.law, rule.exact, rule.proof)))
+        table.add_row(rule.name, rule.law, rule.exact, rule.proof)
     console.print(table)
     write_json(path, [asdict(rule) for rule in rules])
 
@@ -58,10 +57,10 @@ def prove_rules(names: Sequence[str], file: Path | None) -> Proofs:
 def show_rule(name: str, path: Path | None, console: Console, file: Path | None = None) -> None:
     """Show one rule, and programs on which it fires and on which it does not."""
     rule: Rule = rules_of(file)[name]
-    console.print(str(rule), markup=False, highlight=False, soft_wrap=True)
+    console.print(str(rule), soft_wrap=True)
     texts = examples_of(name)
     for claim, text in texts.items():
-        console.print(f"\n{claim} on\n{text}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"\n{claim} on\n{text}", soft_wrap=True)
     written: dict[str, object] = asdict(rule)
     written["instances"] = texts
     write_json(path, written)
@@ -69,7 +68,7 @@ def show_rule(name: str, path: Path | None, console: Console, file: Path | None 
 
 def show_record(found: Record, path: Path | None, console: Console) -> None:
     """Show what was found, and write it."""
-    console.print(str(found), markup=False, highlight=False, soft_wrap=True)
+    console.print(str(found), soft_wrap=True)
     write_json(path, asdict(found))
 
 
@@ -83,5 +82,7 @@ def hints_from(given: Iterable[str]) -> dict[str, int]:
         name, equals, size = text.partition("=")
         if not equals or not size.isdecimal() or int(size) < 1:
             raise OptionError(f"`--hint {text}` is no extent.", "Write --hint T=500.")
+        if name in out:
+            raise OptionError(f"`--hint` gives `{name}` twice.", f"Write one --hint {name}=SIZE.")
         out[name] = int(size)
     return out

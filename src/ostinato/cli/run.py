@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,10 +23,12 @@ from ostinato.cli.program_file import load_experiment
 from ostinato.cli.resuming import CheckpointFile, Resumed, resumed
 from ostinato.cli.run_directory import (
     Metrics,
+    check_events,
     clear,
     events,
     held,
     make,
+    make_another,
     metrics,
     write_config,
     write_kernels,
@@ -69,8 +72,9 @@ class RunOptions:
     def command(self) -> str:
         """The command and its arguments, without options."""
         if self.trained is None:
-            return f"run {self.place}"
-        return f"train {self.trained['algorithm']} {self.trained['environment']}"
+            return f"run {shlex.quote(self.place)}"
+        trained = (str(self.trained[name]) for name in ("algorithm", "environment"))
+        return shlex.join(["train", *trained])
 
 
 def run(options: RunOptions, console: Console) -> int:
@@ -81,7 +85,7 @@ def run(options: RunOptions, console: Console) -> int:
         return 0
     started = time.perf_counter()
     experiment = load_experiment(options.place, options.settings)
-    console.print(f"traced in {time.perf_counter() - started:.2f} s", highlight=False)
+    console.print(f"traced in {time.perf_counter() - started:.2f} s")
     return carry_out(experiment, options, console, before)[0]
 
 
@@ -99,7 +103,7 @@ def is_over(before: Resumed | None, asked: RunOptions, console: Console) -> bool
         what = f"`{other[0]}` (its settings: {had})" if other else f"seed {asked.seed}"
         fact = f"the run of `{asked.resume}` is over, {ended}, and was one without {what}"
         raise CheckpointError(fact, "Run into another directory: --out instead of --resume.")
-    console.print(f"nothing to run: {ended}", highlight=False)
+    console.print(f"nothing to run: {ended}")
     return True
 
 
@@ -110,8 +114,11 @@ def carry_out(
 
     ``before`` is the run of ``options.resume``, which goes on.
     """
-    directory = options.resume or options.out or default_directory(options.place)
-    make(directory)
+    directory = options.resume or options.out
+    if directory is None:
+        directory = make_another(default_directory(options.place))
+    else:
+        make(directory)
     names = [column.name for column in columns_of(experiment)]
     with ExitStack() as stack:
         stack.enter_context(held(directory))
@@ -134,8 +141,8 @@ def carry_out(
         draw_curve(directory, experiment, rows, options.labels, console)
     goes_on = options.checkpoint_every and not experiment.program.hosts
     if goes_on and outcome.end == "interrupted":
-        text = f"go on with: ostinato {options.command} --resume {directory}"
-        console.print(text, highlight=False, soft_wrap=True)
+        text = f"go on with: ostinato {options.command} --resume {shlex.quote(str(directory))}"
+        console.print(text, soft_wrap=True)
     return (INTERRUPTED if outcome.end == "interrupted" else 0), rows
 
 
@@ -157,7 +164,7 @@ def keep_kernels(compiled: Compiled, directory: Path, took: str, console: Consol
     source = compiled.executable.artifact.explanation.source
     with writing(directory):
         (path,) = write_kernels(directory, {"program": source})
-    console.print(f"{took} -> {path}", highlight=False, soft_wrap=True)
+    console.print(f"{took} -> {path}", soft_wrap=True)
 
 
 def phases(cost: Mapping[str, float], taken_s: float) -> str:
@@ -242,6 +249,8 @@ def begun(options: RunOptions) -> tuple[Resumed | None, RunOptions]:
     Errors: OptionError for options that exclude each other; CheckpointError.
     """
     _check_together(options)
+    if options.tensorboard:
+        check_events()  # before anything of an earlier run is gone
     if options.resume is None:
         return None, options
     before = resumed(options.resume)
@@ -307,9 +316,9 @@ def _train(
 def report(outcome: Outcome, experiment: Experiment, directory: Path, console: Console) -> None:
     """Say how the run ended and where its files are."""
     if outcome.last is not None:
-        console.print(line(outcome.last, experiment.metric), highlight=False, soft_wrap=True)
-        console.print(ending(outcome, experiment), highlight=False, soft_wrap=True)
-    console.print(f"run directory: {directory}", highlight=False, soft_wrap=True)
+        console.print(line(outcome.last, experiment.metric), soft_wrap=True)
+        console.print(ending(outcome, experiment), soft_wrap=True)
+    console.print(f"run directory: {directory}", soft_wrap=True)
 
 
 def ending(outcome: Outcome, experiment: Experiment) -> str:
@@ -338,9 +347,7 @@ def draw_curve(
     if importlib.util.find_spec("matplotlib") is None:
         console.print(
             "no learning_curve.png: install matplotlib, e.g. pip install 'ostinato[plot]'",
-            highlight=False,
             soft_wrap=True,
-            markup=False,
         )
         return
     from ostinato.cli.curve import write_learning_curve
@@ -369,7 +376,7 @@ def progress(console: Console, metric: str, total: int | None) -> Generator[Call
         yield plain_sink(console, metric)
         return
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         console=console,
@@ -392,6 +399,6 @@ def plain_sink(
         nonlocal shown
         if clock() - shown >= PLAIN_EVERY_S:
             shown = clock()
-            console.print(line(row, metric), highlight=False, soft_wrap=True)
+            console.print(line(row, metric), soft_wrap=True)
 
     return show

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import itertools
 import json
 import os
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO, cast
@@ -70,6 +71,24 @@ def make(directory: Path) -> None:
     """
     with writing(directory, "made"):
         (directory / "kernels").mkdir(parents=True, exist_ok=True)
+
+
+def make_another(directory: Path) -> Path:
+    """Make a run directory that was not there, and return it: its name, or that and a number.
+
+    Runs that begin within one second have one each.
+    Errors: OptionError if it cannot be made.
+    """
+    with writing(directory, "made"):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        made = directory
+        for count in itertools.count(2):
+            with suppress(FileExistsError):
+                made.mkdir()
+                break
+            made = directory.with_name(f"{directory.name}-{count}")
+    make(made)
+    return made
 
 
 @contextmanager
@@ -232,15 +251,26 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
+def check_events() -> None:
+    """Refuse to write events without the package that does.
+
+    Errors: OptionError.
+    """
+    _tensorboard()
+
+
+def _tensorboard() -> Any:
+    needed = "--tensorboard needs the package tensorboard."
+    return optional("tensorboard.summary", "tensorboard", needed)
+
+
 @contextmanager
 def events(directory: Path, names: Sequence[str]) -> Generator[Callable[[Row], None]]:
     """Yield a sink that writes the metric and the other columns, by name, over environment steps.
 
     Errors: OptionError if tensorboard is not installed.
     """
-    needed = "--tensorboard needs the package tensorboard."
-    module = optional("tensorboard.summary", "tensorboard", needed)
-    writer: Writer = module.Writer(str(directory))
+    writer: Writer = _tensorboard().Writer(str(directory))
 
     def write(row: Row) -> None:
         for name, value in zip(names, (row.metric, *row.others), strict=True):

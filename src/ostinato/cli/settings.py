@@ -23,8 +23,8 @@ def read_settings(
     """Return the keyword arguments that ``name=value`` texts mean, as the annotations take them.
 
     ``given`` are parameters that the caller has. Several numbers have commas between them.
-    Errors: OptionError for an unknown name, for a value that the parameter does not accept, and
-    for a parameter left without a value.
+    Errors: OptionError for an unknown name, one that is set twice, a value that the parameter does
+    not accept, and a parameter left without a value.
     """
     kinds = settable(function)
     values: dict[str, object] = {}
@@ -32,6 +32,8 @@ def read_settings(
         name, text = parted(setting)
         if name not in kinds:
             raise unknown(name, function, kinds)
+        if name in values:
+            raise OptionError(f"`{name}` is set twice.", f"Write one --set {name}=VALUE.")
         values[name] = read(name, text, kinds[name])
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.default is parameter.empty and name not in values and name not in given:

@@ -136,7 +136,7 @@ def built(options: TrainOptions, run: RunOptions, console: Console) -> rl.Traini
         arguments={**training.arguments, **arguments},
         trainings=(*sizes, options.seeds) if several else (),
     )
-    console.print(f"traced in {time.perf_counter() - started:.2f} s", highlight=False)
+    console.print(f"traced in {time.perf_counter() - started:.2f} s")
     return made if options.steps is None else _as_long(made, options.steps)
 
 

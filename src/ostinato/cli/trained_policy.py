@@ -111,7 +111,7 @@ def export(
     text = (
         f"{file}: {len(weights)} weights of {numbers:,} numbers after {trained.step:,} iterations"
     )
-    console.print(text, highlight=False, soft_wrap=True)
+    console.print(text, soft_wrap=True)
     return 0
 
 
@@ -129,9 +129,7 @@ def _of_one(trained: TrainedPolicy, training: int | None) -> dict[str, Array]:
     chosen = training or 0
     if chosen >= count:
         raise OptionError(f"There is no training {chosen}.", f"Give one from 0 to {count - 1}.")
-    return {
-        n: np.ascontiguousarray(array[min(chosen, len(array) - 1)]) for n, array in rows.items()
-    }
+    return {n: np.array(array[min(chosen, len(array) - 1)], order="C") for n, array in rows.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,11 +161,11 @@ def evaluate(options: EvalOptions, json: Path | None, console: Console) -> int:
             seed=options.seed,
             max_steps=most,
         )
-    console.print(_sentence(played, trained.step), highlight=False, soft_wrap=True)
+    console.print(_sentence(played, trained.step), soft_wrap=True)
     unfinished = int((~played.ended).sum())
     if unfinished:
         left = f"{unfinished} episodes did not end within {most:,} steps"
-        console.print(f"{left}: they count with what they returned by then", highlight=False)
+        console.print(f"{left}: they count with what they returned by then")
     write_json(json, _result(played, options, trained.step))
     if options.record is not None:
         _record(trained, options, options.record, min(most, MAX_FRAMES), console)
@@ -212,4 +210,4 @@ def _record(
     )
     rl.write_gif(path, pictures)
     ends = "" if len(pictures) <= most else ", where it is cut"
-    console.print(f"{path}: {len(pictures)} frames of an episode{ends}", highlight=False)
+    console.print(f"{path}: {len(pictures)} frames of an episode{ends}", soft_wrap=True)

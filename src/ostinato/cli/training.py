@@ -125,10 +125,11 @@ class SolvedJudge:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What was before the first record: the last episodes of every training, and seconds."""
+    """What was before the first record: the last episodes of every training, seconds, steps."""
 
     episodes: Episodes = ()
     wall_s: float = 0.0
+    env_steps: int = 0
 
 
 def train(
@@ -147,11 +148,13 @@ def train(
     judge = SolvedJudge(experiment.stop, before.episodes) if experiment.stop else None
     started, last = time.perf_counter() - before.wall_s, None
     end: End = "finished"
+    env_steps = before.env_steps
     try:
         with interruption() as is_interrupted:
             for record in records:
                 wall_s = time.perf_counter() - started
-                last = row_of(experiment, record, wall_s, columns)
+                env_steps += steps_of(experiment, record)
+                last = row_of(experiment, record, wall_s, env_steps, columns)
                 for sink in sinks:
                     sink(last)
                 if judge and judge.add(record):
@@ -169,10 +172,26 @@ def train(
     return Outcome(end, last)
 
 
-def row_of(experiment: Experiment, record: Record, wall_s: float, columns: Iterable[Column]) -> Row:
+def steps_of(experiment: Experiment, record: Record) -> int:
+    """Return how many environment steps a record took, of several trainings their mean."""
+    if not experiment.steps_taken:
+        return experiment.steps_per_record
+    taken: npt.NDArray[np.floating] = np.ones(())
+    for name in experiment.steps_taken:
+        taken = taken * output(record, name)
+    return round(float(taken.mean()))
+
+
+def row_of(
+    experiment: Experiment,
+    record: Record,
+    wall_s: float,
+    env_steps: int,
+    columns: Iterable[Column],
+) -> Row:
     return Row(
         iteration=record.index,
-        env_steps=(record.index + 1) * experiment.steps_per_record,
+        env_steps=env_steps,
         wall_s=wall_s,
         metric=float(output(record, experiment.metric).mean()),
         others=tuple(column.of(record) for column in columns),

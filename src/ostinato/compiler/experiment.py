@@ -36,6 +36,7 @@ class Experiment:
 
     Units: `steps_per_record` is environment steps per step of `over`, learning included; of one
     training, where the program has several. They are then the axes of the metric, `trainings`.
+    Where episodes end before, that is the most, and the product of `steps_taken` says how many.
     """
 
     program: Program
@@ -46,6 +47,7 @@ class Experiment:
     stop: Solved | None = None
     seed: Natural = 0
     trainings: Sequence[Count] = ()  # how many, along each axis of the metric
+    steps_taken: Sequence[str] = ()  # outputs, such as the mean length and number of episodes
 
     def train(self, **changes: object) -> Results:
         """Compile the program, run it to its end, and return its outputs.

@@ -238,7 +238,8 @@ class MLP(Module):
     """Affine layers with an activation between them.
 
     ``output_scale`` multiplies the initial weights of the last layer: a policy that starts near
-    uniform explores (0.01), a regression starts at full scale (1).
+    uniform explores (0.01), a regression starts at full scale (1). The activation "gelu" is that in
+    the form of tanh: of PyTorch it is ``GELU(approximate="tanh")``.
 
     Shapes: x (..., inputs) -> (..., outputs).
     Errors: OptionError for an unknown activation.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from ostinato.language.dims import Dimension, dims
 from ostinato.language.kinds import Count, Natural
 from ostinato.language.record import Record
 from ostinato.language.recurrent import recurrent
+from ostinato.language.shown import shown
 from ostinato.language.stop import length, stop
 from ostinato.language.tensor import Tensor
 from ostinato.nn.module import Module
@@ -168,12 +170,31 @@ def filmed(
     pictures: list[Picture] = []
     with env.alone(render_mode="rgb_array") as game:
         seen, ended = game.reset(seed=seed)[0], False
-        pictures.append(game.render())
+        pictures.append(_picture(env, game))
         while len(pictures) <= max_steps and not ended:
             seen, _, *ends, _ = game.step(_said(env, player(seen)))
-            pictures.append(game.render())
+            pictures.append(_picture(env, game))
             ended = any(ends)
     return pictures
+
+
+def _picture(env: Gymnasium, game: Any) -> Picture:
+    """What Gymnasium draws.
+
+    Errors: ArgumentError if it draws nothing.
+    """
+    try:
+        found: Any = game.render()
+    except Exception as failure:
+        raise _no_picture(env, f"{type(failure).__name__}: {failure}") from failure
+    if not isinstance(found, np.ndarray):
+        raise _no_picture(env, f"render gives {shown(found)}")
+    return cast(Picture, found)
+
+
+def _no_picture(env: Gymnasium, why: str) -> ArgumentError:
+    remedy = 'Install what it draws with, or give an environment with render_mode="rgb_array".'
+    return ArgumentError(f"`{env.name}` has no picture: {why}", remedy, place())
 
 
 def recorded(
@@ -195,10 +216,10 @@ def recorded(
     games = _games(env, policy.as_inputs(), b, t, greedy)
     after = recurrent("after", like=games.state, over=games.over)
     after[True] = games.following
-    shown = {f"before_{name}": x for name, x in games.state.fields.items()}
-    shown |= {f"after_{name}": x for name, x in after.fields.items()}
+    states = {f"before_{name}": x for name, x in games.state.fields.items()}
+    states |= {f"after_{name}": x for name, x in after.fields.items()}
     sizes = {"EPISODE": 1, "STEP": max_steps, "seed": seed}
-    found = _run(Program(**shown, lengths=length(t)), {**policy.arguments(weights), **sizes})
+    found = _run(Program(**states, lengths=length(t)), {**policy.arguments(weights), **sizes})
     first = (0,) * (len(games.over) - 1)  # of several trainings too
     count, kinds = int(found["lengths"][first]), {n: x.dtype for n, x in after.fields.items()}
 
@@ -222,7 +243,7 @@ def _games(env: Env[Actions], policy: Module, b: Dimension, t: Dimension, greedy
     """An episode at every point of ``b``, which ends ``t``."""
     each = order({dim for w in policy.named_weights() for dim in w.tensor.over})
     games = (*map(Dimension, each), b)
-    over = (*games, t)
+    over, first = (*games, t), env.reset(over=games)
     state = recurrent("state", like=env.state, over=over)
     nothing = remembered(policy)
     memory = recurrent("memory", like=nothing, over=over)
@@ -230,7 +251,6 @@ def _games(env: Env[Actions], policy: Module, b: Dimension, t: Dimension, greedy
     memory[(*games, 0)], memory[(*games, t + 1)] = nothing, after
     following, reward, terminated, truncated = stepped(env, state, allowed(env, action))
     done = terminated | truncated
-    state[(*games, 0)] = env.reset(over=games)
-    state[(*games, t + 1)] = following
+    state[(*games, 0)], state[(*games, t + 1)] = first, following
     stop(t, when=done)
     return _Games(state, following, reward.cast("float64"), done, over)

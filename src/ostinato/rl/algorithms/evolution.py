@@ -8,7 +8,7 @@ import ostinato as ot
 from ostinato import optim, rl
 from ostinato.language.kinds import Count, NonNegative, Positive
 from ostinato.language.recurrent import Over
-from ostinato.rl.algorithms.reinforce import episodes_of
+from ostinato.rl.algorithms.reinforce import TAKEN, episodes_of
 
 
 def evolution(
@@ -59,5 +59,5 @@ def evolution(
     return rl.Training(
         program=ot.Program(**{name: rl.along(x, each) for name, x in told.items()}), over=i,
         policy=actor, arguments={"I": iterations, "T": steps}, steps_per_record=2 * pairs * steps,
-        networks={"actor": actor}, tensors={"outcome": outcome, "rank": rank},
+        networks={"actor": actor}, tensors={"outcome": outcome, "rank": rank}, steps_taken=TAKEN,
     )  # fmt: skip

@@ -59,7 +59,7 @@ def reinforce(
         program=ot.Program(**{n: rl.along(x, each) for n, x in told.items()}), over=i, policy=actor,
         arguments={"B": episodes, "I": iterations, "T": steps}, steps_per_record=episodes * steps,
         networks={"actor": actor, **({"critic": critic} if has_critic else {})},
-        tensors={**played.fields, "outcome": outcome},
+        tensors={**played.fields, "outcome": outcome}, steps_taken=TAKEN,
     )  # fmt: skip
 
 
@@ -85,6 +85,9 @@ def episodes_of(
         observation=seen, action=action, reward=reward.cast("float32"),
         following=after, terminated=terminated, truncated=truncated,
     )  # fmt: skip
+
+
+TAKEN = ("episode_length", "episodes")  # steps behind the end of an episode are none
 
 
 def measured(

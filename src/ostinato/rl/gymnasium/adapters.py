@@ -125,10 +125,10 @@ def ours(env: Env[Actions], given: Any, games: tuple[int, ...] = ()) -> Array:
     space, actions = space_of(env.actions), np.asarray(given)
     shape = (*games, *(space.shape or ()))
     remedy = f"Give one of {space}" + (f" for each of {games[0]} games." if games else ".")
-    if actions.shape != shape or actions.dtype.kind not in (
-        "iub" if _is_counted(space) else "iubf"
-    ):
-        fact = f"actions have shape {actions.shape} and type {actions.dtype}, not shape {shape}"
+    kinds = "iub" if _is_counted(space) else "iubf"
+    if actions.shape != shape or actions.dtype.kind not in kinds:
+        wanted = f"not shape {shape} and {'whole' if _is_counted(space) else 'real'} numbers"
+        fact = f"actions have shape {actions.shape} and type {actions.dtype}, {wanted}"
         raise ArgumentError(fact, remedy, place())
     if _is_counted(space):
         counts: Array = np.asarray(getattr(space, "nvec", getattr(space, "n", 0)))
@@ -184,7 +184,8 @@ class SingleGame(gymnasium.Env[Array, Any]):
 
     def _begun(self) -> Seen:
         if self._now is None:
-            raise ArgumentError("a game that did not begin is stepped or drawn", "Call reset().")
+            fact = "a game that did not begin is stepped or drawn"
+            raise ArgumentError(fact, "Call reset().", place())
         return self._now
 
 
@@ -223,11 +224,12 @@ class VectorOfGames(VectorEnv[Array, Any, Array]):
         ended, if none begins again by itself.
         """
         if self._now is None:
-            raise ArgumentError("games that did not begin are stepped", "Call reset().")
+            raise ArgumentError("games that did not begin are stepped", "Call reset().", place())
         before, disabled = self._over, self.mode == AutoresetMode.DISABLED
         if disabled and before.any():
             fact = f"{int(before.sum())} games that ended are stepped"
-            raise ArgumentError(fact, 'Call reset(options={"reset_mask": terminated | truncated}).')
+            remedy = 'Call reset(options={"reset_mask": terminated | truncated}).'
+            raise ArgumentError(fact, remedy, place())
         found = self._stepped.step(
             self._now.state, ours(self._env, actions, (self.num_envs,)), self._drawn()
         )

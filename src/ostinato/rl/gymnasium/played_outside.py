@@ -18,7 +18,7 @@ from ostinato.language.host import host
 from ostinato.language.kinds import Count
 from ostinato.language.record import Record
 from ostinato.language.recurrent import Over, as_dims
-from ostinato.language.tensor import Tensor
+from ostinato.language.tensor import Tensor, as_tensor
 from ostinato.pdg.errors import ArgumentError
 from ostinato.pdg.functions import Array
 from ostinato.provenance.place import place
@@ -27,6 +27,7 @@ from ostinato.rl.gymnasium.spaces import action_space, shape_of
 from ostinato.rl.gymnasium.vector_games import Games, Mode, games, maker
 
 SEEDS = 2**31 - 1
+CUT = "rl.Gymnasium(name, max_episode_steps=100)"
 
 
 class Gymnasium:
@@ -66,7 +67,7 @@ class Gymnasium:
     ) -> None:
         self.name = name if isinstance(name, str) else getattr(name, "__name__", "environment")
         self._made = partial(maker, name, settings)
-        one = self._first()
+        one = self._game()
         try:
             space = action_space(one.action_space, self.name)
             self.observation_shape = shape_of(one.observation_space, self.name)
@@ -77,12 +78,12 @@ class Gymnasium:
         self._together: tuple[Dimension, ...] = ()
         self._outside = _Outside(self, n, lambda count: games(name, count, mode, settings))
 
-    def _first(self) -> Any:
-        """One game, which tells what is seen and done in all.
+    def _game(self, **settings: object) -> Any:
+        """One game of Gymnasium.
 
         Errors: ArgumentError if it cannot be made.
         """
-        make = self._made()
+        make = self._made(**settings)
         try:
             return make()
         except Exception as failure:
@@ -103,7 +104,7 @@ class Gymnasium:
     @contextmanager
     def alone(self, **settings: object) -> Generator[Any]:
         """Yield one game of Gymnasium, to be played by Python, and close it."""
-        game = self._made(**settings)()
+        game = self._game(**settings)
         try:
             yield game
         finally:
@@ -112,7 +113,7 @@ class Gymnasium:
     @property
     def state(self) -> Record:
         seen = zeros(self.observation_shape)
-        return Record(seen=seen, fresh=seen)
+        return Record(seen=seen, fresh=seen, begins=as_tensor(False))
 
     def reset(self, over: Over) -> Record:
         """Begin the games at all points of ``over``, which are stepped together from then on."""
@@ -128,7 +129,7 @@ class Gymnasium:
             effects=f"gymnasium {self.name}", name=f"reset {self.name}",
         )  # fmt: skip
         assert isinstance(seen, Tensor), "what is seen is a tensor"
-        return Record(seen=seen, fresh=seen)
+        return Record(seen=seen, fresh=seen, begins=as_tensor(True))
 
     def observe(self, state: Record) -> Tensor:
         """Return what is seen."""
@@ -142,17 +143,18 @@ class Gymnasium:
         size, n = self.observation_shape, prod(self.observation_shape)
         before = state.seen[(..., *(0 for _ in size))]  # a step comes after what is seen before it
         row = host(
-            self._outside.step, action, before, shape=(2 * n + 3,), over=self._together,
-            effects=f"gymnasium {self.name}", name=f"step {self.name}",
+            self._outside.step, action, before, state.begins, shape=(2 * n + 3,),
+            over=self._together, effects=f"gymnasium {self.name}", name=f"step {self.name}",
         )  # fmt: skip
         assert isinstance(row, Tensor), "a step is one row of numbers"
         seen, fresh = (row[..., k * n : (k + 1) * n].reshape(size) for k in (0, 1))
         reward, terminated, truncated = (row[..., 2 * n + k] for k in range(3))
-        return Record(seen=seen, fresh=fresh), reward, terminated > 0.0, truncated > 0.0
+        after = Record(seen=seen, fresh=fresh, begins=as_tensor(False))
+        return after, reward, terminated > 0.0, truncated > 0.0
 
     def restart(self, following: Record, over: Over) -> Record:
         """Return the states that the next games began with, which Gymnasium has begun already."""
-        return Record(seen=following.fresh, fresh=following.fresh)
+        return Record(seen=following.fresh, fresh=following.fresh, begins=as_tensor(True))
 
 
 class _Outside:
@@ -162,6 +164,7 @@ class _Outside:
         self._to_theirs, self._shape = env.to_theirs, env.observation_shape
         self._name, self._count, self._make = env.name, most, make
         self._games: Games | None = None  # those of the last run
+        self._begun: Array = np.ones(0, np.bool_)  # which of them did not go on at the last step
 
     def reset(self, seeds: Array) -> Array:
         """Begin as many games as there are seeds."""
@@ -174,14 +177,22 @@ class _Outside:
             self.close()
             self._games = self._make(seeds.size)
             atexit.register(self._games.close)  # while its processes still listen
+        self._begun = np.ones(seeds.size, np.bool_)
         return self._seen(self._watched(self._games.reset, seeds.ravel()), seeds.shape)
 
-    def step(self, action: Array, before: Array) -> Array:
-        """Step all games, which ``before`` says have begun; a row of all results for each game."""
+    def step(self, action: Array, before: Array, begins: Array) -> Array:
+        """Step all games, which ``before`` says have begun; a row of all results for each game.
+
+        ``begins`` says which games the program takes to begin with this step.
+        """
         games, lead = self._games, before.shape
         assert games is not None, "a step before a reset"
+        if (np.broadcast_to(begins, lead).ravel() & ~self._begun).any():
+            fact = f"the program ended an episode of `{self._name}`, which goes on in Gymnasium"
+            raise ValueError(f"{fact}: cut it there, such as by {CUT}")
         flat = action.reshape(games.count, *action.shape[len(lead) :])
         rows: Array = self._watched(games.step, self._to_theirs(flat))
+        self._begun = (rows[:, -2:] > 0.0).any(-1)
         return rows.reshape(*lead, -1)
 
     def _seen(self, seen: Array, lead: tuple[int, ...]) -> Array:
