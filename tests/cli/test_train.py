@@ -144,7 +144,7 @@ MISTAKES = {
         "`gamess` is no setting of `a2c`.\n  Did you mean `games`? Known: anneal,",
     ),
     "a value": (
-        ("train", *A2C, "--set", "games=0"),
+        ("train", "a2c", "CartPole-v1", "--set", "games=0"),
         "`games=0` is not an integer from 1.\n  Give games an integer from 1.",
     ),
     "a value of a sweep": (

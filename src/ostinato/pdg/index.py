@@ -299,11 +299,6 @@ def floordiv(value: ExprLike, by: int) -> Expr:
     return out + Expr(((FloorDiv(rest, by), 1),), 0)
 
 
-def ceildiv(value: ExprLike, by: int) -> Expr:
-    """``value / by``, rounded up."""
-    return floordiv(expr(value) + (by - 1), by)
-
-
 def mod(value: ExprLike, by: int) -> Expr:
     """``value % by``: multiples of ``by`` vanish exactly."""
     _check_divisor(by)

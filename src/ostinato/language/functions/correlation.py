@@ -19,7 +19,7 @@ from ostinato.language.array.movement import flip, part, transpose
 from ostinato.language.array.padding import Pair, pad_axes
 from ostinato.pdg.build import reshape
 from ostinato.pdg.errors import ShapeError
-from ostinato.pdg.index import Expr, Slice, ceildiv, expr, floordiv
+from ostinato.pdg.index import Expr, Slice, expr, floordiv
 from ostinato.pdg.node import Custom, Node, intern
 from ostinato.pdg.origin import Origin
 from ostinato.pdg.windows import Window, windows
@@ -157,11 +157,16 @@ def _by_operand(x: Node, w: Node, upstream: Node, steps: Steps) -> Node:
         zip(x.shape[lead + 1 :], steps.strides, places, dilations, strict=True)
     ):
         ahead = (count - 1) * d
-        phases = ceildiv(size, stride)
+        phases = _turns(size, stride)
         around[k - rank] = ahead, phases - upstream.shape[k - rank]
     wide = pad_axes(upstream, around, 0, where)
     found = correlate(wide, turned, Steps((1,) * rank, dilations, steps.groups), where)
     return _interleaved(found, x, steps, where)
+
+
+def _turns(size: Expr, stride: int) -> Expr:
+    """How many steps of a stride begin within so many positions."""
+    return floordiv(size + (stride - 1), stride)
 
 
 def _spread(w: Node, steps: Steps, where: str) -> tuple[Node, tuple[int, ...]]:
@@ -188,7 +193,7 @@ def _phases(w: Node, steps: Steps, where: str) -> tuple[Node, tuple[Expr, ...]]:
     places: list[Expr] = []
     for k, stride in enumerate(steps.strides):
         size, axis = w.shape[3 + 2 * k], 3 + 2 * k
-        count = ceildiv(size, stride)
+        count = _turns(size, stride)
         w = pad_axes(w, {axis: (ZERO, count * stride - size)}, 0, where)
         split = (*w.shape[:axis], count, expr(stride), *w.shape[axis + 1 :])
         w = flip(reshape(w, split, where=where), axis - len(split), where)
