@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import ostinato as ot
+from bench.harness.picture_networks import CHOICES, HIDDEN, PICTURES, samples
+from bench.ours.convnets import Network, classifier
 from bench.ours.networks import perceptron, recurrent, require_finite, rows
 from ostinato import nn
 from ostinato.compiler.results import Results
@@ -22,6 +24,20 @@ def test_training_makes_the_loss_of_a_perceptron_smaller(batch_axis: bool) -> No
 def test_training_makes_the_loss_of_gated_units_smaller(cell: str) -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 2, 3, 4)).astype(np.float32)
     loss = recurrent(cell, 4).interpret(x=x, y=y, I=3)["loss"]
+    assert loss[-1] < loss[0]
+
+
+@pytest.mark.parametrize("network", ["dqn", "minatar", "residual"])
+def test_every_layer_of_a_network_of_convolutions_fits(network: str) -> None:
+    model = Network(network, ot.dims("i"))
+    assert model.scores.weight.shape == (HIDDEN[network], CHOICES)
+    channels, side = PICTURES[network]
+    assert model(ot.input("x", shape=(channels, side, side))).shape == (CHOICES,)
+
+
+def test_training_makes_the_loss_of_convolutions_smaller() -> None:
+    x, label = samples("minatar", 4)
+    loss = classifier("minatar").compile(threads=1)(x=x, label=label, I=5)["loss"]
     assert loss[-1] < loss[0]
 
 
