@@ -177,3 +177,33 @@ def test_the_gradient_of_overlapping_maxima_adds_up() -> None:
     total = ot.max_pool1d(x, 3, 1).sum()
     found = value(ot.grad(total, x), x=np.array([[0, 5, 1, 2, 3]], np.float32))
     assert found.tolist() == [[0, 2, 0, 0, 1]]
+
+
+APART = [(1, 1), (2, 2), (2, 3), (3, 4), (1, 3)]  # windows: their size, and the stride
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "is_symbolic"),
+    [*((*each, is_symbolic) for each in APART for is_symbolic in (False, True)), (3, 2, False)],
+)
+def test_gradients_of_pooling_go_to_where_the_windows_are(
+    size: int, stride: int, is_symbolic: bool
+) -> None:
+    t = ot.dims("t")
+    for n in (4, 5, 6, 7, 9):
+        x = ot.input("x", (2, t.size if is_symbolic else n), "float64")
+        most, mean = ot.max_pool1d(x, size, stride), ot.avg_pool1d(x, size, stride)
+        found = value(ot.grad((most**2).sum() + (mean**3).sum(), x), x=(at := normal(2, n)))
+        expected = np.zeros((2, n))
+        for row, begin in itertools.product(range(2), range(0, n - size + 1, stride)):
+            window = at[row, begin : begin + size]
+            expected[row, begin + window.argmax()] += 2 * window.max()
+            expected[row, begin : begin + size] += 3 * window.mean() ** 2 / size
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_the_gradient_of_windows_that_are_apart_moves_values_only() -> None:
+    x, up = ot.input("x", (8, 16, 16)), ot.input("up", (8, 8, 8))
+    back = ot.grad((ot.avg_pool2d(x, 2) * up).sum(), x)
+    run = ot.Program(dx=back).compile(threads=1)
+    assert sum(r.operations.get("elementwise", 0) for r in run.explain().records) <= 8 * 16 * 16

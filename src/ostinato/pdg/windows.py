@@ -9,9 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.pdg.arithmetic import Algebra
-from ostinato.pdg.build import ONE, affine, const, gather, iota, map_node, reduce_node, reshape
-from ostinato.pdg.index import Expr, product
+from ostinato.pdg.arithmetic import Algebra, zeros
+from ostinato.pdg.build import (
+    ONE,
+    affine,
+    concat,
+    const,
+    gather,
+    iota,
+    map_node,
+    part,
+    reduce_node,
+    reshape,
+)
+from ostinato.pdg.index import Expr, Slice, expr, product
 from ostinato.pdg.intervals import interval
 from ostinato.pdg.node import Const, Gather, Iota, Map, Node, Reshape
 
@@ -24,6 +35,11 @@ class Window:
     size: Expr
     stride: int
     dilation: int
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether no position is in two windows, and each has its places side by side."""
+        return self.dilation == 1 and self.size.is_const and self.size.const <= self.stride
 
 
 def windows(x: Node, axis: int, window: Window, where: str = "") -> Node:
@@ -80,6 +96,8 @@ def overlap_add(node: Node, axis: int, window: Window, up: Node) -> Node:
     keep = up.rank + axis
     shape = (*up.shape[:keep], window.count, window.size, *up.shape[keep + 1 :])
     parts = reshape(up, shape, where=node.where)
+    if window.are_apart:
+        return _side_by_side(parts, keep, window, size, node.where)
     after = (ONE,) * (-1 - axis)
 
     def aligned(x: Node) -> Node:
@@ -99,3 +117,26 @@ def overlap_add(node: Node, axis: int, window: Window, up: Node) -> Node:
     taken = gather(parts, aligned(near), axis - 1, node.where)
     kept = a.map("where", aligned(inside), taken, a.number(0, taken))
     return reduce_node("sum", kept, [axis], node.where)
+
+
+def _side_by_side(parts: Node, keep: int, window: Window, size: Expr, where: str) -> Node:
+    """What windows that are apart say of every position: zero between them and behind the last."""
+    ahead, after = parts.shape[:keep], parts.shape[keep + 2 :]
+    parts = _longer(parts, keep + 1, window.stride - window.size, where)
+    length = window.count * window.stride
+    flat = reshape(parts, (*ahead, length, *after), where=where)
+    missing = size - length
+    if not missing.is_const:
+        missing = expr(window.stride)  # as many, or fewer
+    if missing.const > 0:
+        flat, length = _longer(flat, keep, missing, where), length + missing
+    axis = keep - flat.rank
+    return flat if length == size else part(flat, axis, Slice(expr(0), size), where)
+
+
+def _longer(x: Node, k: int, more: Expr, where: str) -> Node:
+    """Return ``x`` with zeros behind an axis, which counts from the left."""
+    if more == expr(0):
+        return x
+    behind = zeros((*x.shape[:k], more, *x.shape[k + 1 :]), x.dtype, where)
+    return concat([x, behind], k - x.rank, where)
