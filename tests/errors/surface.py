@@ -286,6 +286,10 @@ OF_ALGORITHMS: dict[str, Callable[[World], object]] = {
     "env": lambda s: rl.CartPole(),
     "act": lambda s: stays,
     "games": lambda s: moved(),
+    "Wrapper.begin.games": lambda s: s.t,
+    "ChannelsFirst.unwrapped.observation": lambda s: ot.zeros(
+        ENVIRONMENTS["ChannelsFirst"]().observation_shape
+    ).reshape(-1),
     "rl.finished.others": lambda s: ot.index(moved().dims[1]),
     "trainings.settings": lambda s: s.x,
     "policy": lambda s: nn.Linear(3, 2, s.i),

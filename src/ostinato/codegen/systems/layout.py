@@ -8,7 +8,7 @@ most of what it reads does: channels that a product leaves innermost stay so unt
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from ostinato.codegen.ir.system import Load, Statement, loads, readers
@@ -25,17 +25,20 @@ def lay_out(
     """Reorder the axes of every computed statement, and the loads of it.
 
     The loops of a fold then follow what it reads: adding vectors beats adding numbers. What a user
-    asked for follows nothing, nor what only such reads: it would be turned around again.
+    asked for follows nothing: it would be turned around again.
     """
     few = {n: _is_few(s, target.lanes) for n, s in statements.items()}
     orders = {n: _order(s, few[n]) for n, s in statements.items() if s.kind != "along"}
     for name, s in statements.items():
         if s.kind == "along":
             orders[name] = _order(s, few[name] or _is_beside(s, statements, orders))
-    held = _held(statements, outputs)
+    followed = set[str]()
     for name, s in statements.items():
-        if name not in held and (last := _followed(s, statements, orders)) is not None:
+        if name not in outputs and (last := _followed(s, statements, orders)) is not None:
             orders[name] = _order(s, few[name], last)
+            followed.add(name)
+    for name in _turned_back(statements, followed):
+        orders[name] = _order(statements[name], few[name])
     out = {name: _ordered(s, statements, orders) for name, s in statements.items()}
     return {name: _contiguous(s, target) for name, s in out.items()}
 
@@ -84,15 +87,17 @@ def _is_beside(
     return s.fold not in JUMPING and any(_contiguity(lane, found) > 0 for lane in lanes)
 
 
-def _held(statements: Mapping[str, Statement], outputs: Set[str]) -> set[str]:
-    """The outputs, and maps that maps of such alone read: one loop computes them all."""
-    by = readers(statements.values())
-    held = set(outputs)
-    for name, s in reversed([*statements.items()]):
+def _turned_back(statements: Mapping[str, Statement], followed: Set[str]) -> Iterator[str]:
+    """Maps that follow what they read, and that only maps read which do not follow them.
+
+    One loop computes them and their readers, if they lie as these do.
+    """
+    by, left = readers(statements.values()), set(followed)
+    for name in reversed([*statements]):
         own = [reader for reader, _ in by.get(name, ())]
-        if s.kind == "map" and own and all(r.kind == "map" and r.name in held for r in own):
-            held.add(name)
-    return held
+        if name in left and all(r.kind == "map" and r.name not in left for r in own):
+            left.remove(name)
+            yield name
 
 
 def _followed(

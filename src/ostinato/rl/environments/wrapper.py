@@ -144,7 +144,7 @@ class TimeLimit(Wrapper[A_co]):
     def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
         """Return what the environment does, which is cut after the last step."""
         following, reward, terminated, truncated = self.env.step(state, action)
-        played = state.fields[self._played] + 1
+        played = getattr(state, self._played) + 1
         after = Record(**following.fields, **{self._played: played})
         return after, reward, terminated, truncated | (played >= self._most)
 
@@ -177,7 +177,7 @@ class FrameStack(Wrapper[A_co]):
 
     def observe(self, state: Record) -> Tensor:
         """Return the frames."""
-        return state.fields[self._frames]
+        return getattr(state, self._frames)
 
     def unwrapped(self, observation: Tensor) -> Tensor:
         """Return the newest frame."""
@@ -257,7 +257,7 @@ class Sticky(Wrapper[Discrete]):
     def step(self, state: Record, action: Tensor) -> tuple[Record, Tensor, Tensor, Tensor]:
         """Return what the environment does at the action, or at the last one."""
         repeats = random.bernoulli(self.probability, over=points(state, action))
-        done = where(repeats, state.fields[self._last], action)
+        done = where(repeats, getattr(state, self._last), action)
         following, *results = self.env.step(state, done)
         reward, terminated, truncated = results
         after = Record(**following.fields, **{self._last: done})
