@@ -9,12 +9,12 @@ FORMS = {"steps": "a call per step", "loop": "all steps in one call"}
 ENTRIES = (
     Entry("ostinato", "bench.ours.convnets:sampler"),
     *(
-        Entry("jax", JAX, "jax", f"{said}, channels {order}", {"order": order, "form": form})
+        Entry("jax", JAX, "jax", f"{said}, channels {order}", given={"order": order, "form": form})
         for form, said in FORMS.items()
         for order in ("last", "first")
     ),
     *(
-        Entry("torch", TORCH, "torch", f"channels {order}", {"order": order})
+        Entry("torch", TORCH, "torch", f"channels {order}", given={"order": order})
         for order in ("last", "first")
     ),
 )

@@ -177,7 +177,8 @@ class FrameStack(Wrapper[A_co]):
 
     def observe(self, state: Record) -> Tensor:
         """Return the frames."""
-        return getattr(state, self._frames)
+        frames: Tensor = getattr(state, self._frames)
+        return frames
 
     def unwrapped(self, observation: Tensor) -> Tensor:
         """Return the newest frame."""
