@@ -23,8 +23,8 @@ from ostinato.cli.program_file import load_experiment
 from ostinato.cli.resuming import CheckpointFile, Resumed, resumed
 from ostinato.cli.run_directory import (
     Metrics,
-    check_events,
     clear,
+    event_package,
     events,
     held,
     make,
@@ -250,7 +250,7 @@ def begun(options: RunOptions) -> tuple[Resumed | None, RunOptions]:
     """
     _check_together(options)
     if options.tensorboard:
-        check_events()  # before anything of an earlier run is gone
+        event_package()  # before anything of an earlier run is gone
     if options.resume is None:
         return None, options
     before = resumed(options.resume)

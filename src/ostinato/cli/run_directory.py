@@ -251,15 +251,11 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
-def check_events() -> None:
-    """Refuse to write events without the package that does.
+def event_package() -> Any:
+    """Return what writes events.
 
-    Errors: OptionError.
+    Errors: OptionError if it is not installed.
     """
-    _tensorboard()
-
-
-def _tensorboard() -> Any:
     needed = "--tensorboard needs the package tensorboard."
     return optional("tensorboard.summary", "tensorboard", needed)
 
@@ -270,7 +266,7 @@ def events(directory: Path, names: Sequence[str]) -> Generator[Callable[[Row], N
 
     Errors: OptionError if tensorboard is not installed.
     """
-    writer: Writer = _tensorboard().Writer(str(directory))
+    writer: Writer = event_package().Writer(str(directory))
 
     def write(row: Row) -> None:
         for name, value in zip(names, (row.metric, *row.others), strict=True):

@@ -23,7 +23,7 @@ from ostinato.pdg.extra_dims import twin
 from ostinato.pdg.functions import FLOATS, has_derivative
 from ostinato.pdg.index import Dim, expr
 from ostinato.pdg.naming import called, show_shape, sized
-from ostinato.pdg.node import Custom, Equation, Input, Node, Rec, intern, postorder
+from ostinato.pdg.node import Equation, Input, Node, Rec, intern, postorder
 from ostinato.pdg.origin import Origin
 from ostinato.pdg.replace import rebuild
 from ostinato.provenance.place import place
@@ -262,12 +262,10 @@ def custom_gradient(fn: Differentiable) -> Callable[..., Tensor]:
             remedy = "Return its value, a tensor, and its pull-back, a function: `return y, pull`."
             raise GradientError(fact, remedy, where)
         value, pull_back = pair[0], cast(Callable[[Tensor], Gradients], pair[1])
-        operands = (value.node, *(x.node for x in inputs))
         known = merged(value, *inputs)
-        op = Custom("stop_gradient", _PullBack(pull_back, known))
-        domain = order({d for x in operands for d in x.domain})
-        key = (op, operands, domain, value.node.shape, value.dtype)
-        return Tensor(intern(key, Origin(where, value.node.label)), known, value.over)
+        pull = _PullBack(pull_back, known)
+        node = build.custom(value.node, [x.node for x in inputs], pull, where)
+        return Tensor(node, known, value.over)
 
     return differentiable
 

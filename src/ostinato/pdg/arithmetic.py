@@ -199,3 +199,10 @@ class Algebra:
 
     def concat(self, args: Sequence[Node], axis: int) -> Node:
         return concat([a for a in args if a.shape[axis] != expr(0)], axis, self.where)
+
+    def padded(self, a: Node, axis: int, before: Expr, behind: Expr) -> Node:
+        """Return ``a`` with zeros at both ends of an axis, which is negative."""
+        k = a.rank + axis
+        shapes = [(*a.shape[:k], size, *a.shape[k + 1 :]) for size in (before, behind)]
+        first, last = (zeros(shape, a.dtype, a.where) for shape in shapes)
+        return self.concat([first, a, last], axis)

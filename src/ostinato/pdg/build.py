@@ -18,6 +18,7 @@ from ostinato.pdg.node import (
     Case,
     Concat,
     Const,
+    Custom,
     Dtype,
     Gather,
     Host,
@@ -28,6 +29,7 @@ from ostinato.pdg.node import (
     Matmul,
     Node,
     Part,
+    PullBack,
     Random,
     Read,
     Rec,
@@ -306,6 +308,14 @@ def broadcast(x: Node, shape: Shape, where: str = "") -> Node:
 def nothing(shape: Shape, dtype: Dtype) -> Node:
     """The value of a shape that has an axis of size 0."""
     return broadcast(pad_rank(const(False if dtype == "bool" else 0, dtype), len(shape)), shape)
+
+
+def custom(value: Node, inputs: Sequence[Node], pull_back: PullBack, where: str = "") -> Node:
+    """Return a value, under its name, with a derivative of its own by the inputs."""
+    operands = (value, *inputs)
+    domain = order({d for x in operands for d in x.domain})
+    key = (Custom("stop_gradient", pull_back), operands, domain, value.shape, value.dtype)
+    return intern(key, Origin(where, value.label))
 
 
 def concat(args: Sequence[Node], axis: int, where: str = "") -> Node:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.pdg.arithmetic import Algebra, zeros
+from ostinato.pdg.arithmetic import Algebra
 from ostinato.pdg.build import (
     ONE,
     affine,
-    concat,
     const,
     gather,
     iota,
@@ -97,7 +96,7 @@ def overlap_add(node: Node, axis: int, window: Window, up: Node) -> Node:
     shape = (*up.shape[:keep], window.count, window.size, *up.shape[keep + 1 :])
     parts = reshape(up, shape, where=node.where)
     if window.are_apart:
-        return _side_by_side(parts, keep, window, size, node.where)
+        return _side_by_side(a, parts, axis, window, size)
     after = (ONE,) * (-1 - axis)
 
     def aligned(x: Node) -> Node:
@@ -119,24 +118,15 @@ def overlap_add(node: Node, axis: int, window: Window, up: Node) -> Node:
     return reduce_node("sum", kept, [axis], node.where)
 
 
-def _side_by_side(parts: Node, keep: int, window: Window, size: Expr, where: str) -> Node:
+def _side_by_side(a: Algebra, parts: Node, axis: int, window: Window, size: Expr) -> Node:
     """What windows that are apart say of every position: zero between them and behind the last."""
-    ahead, after = parts.shape[:keep], parts.shape[keep + 2 :]
-    parts = _longer(parts, keep + 1, window.stride - window.size, where)
+    keep = parts.rank + axis - 1
+    parts = a.padded(parts, axis, expr(0), window.stride - window.size)
     length = window.count * window.stride
-    flat = reshape(parts, (*ahead, length, *after), where=where)
+    flat = reshape(parts, (*parts.shape[:keep], length, *parts.shape[keep + 2 :]), where=a.where)
     missing = size - length
     if not missing.is_const:
         missing = expr(window.stride)  # as many, or fewer
     if missing.const > 0:
-        flat, length = _longer(flat, keep, missing, where), length + missing
-    axis = keep - flat.rank
-    return flat if length == size else part(flat, axis, Slice(expr(0), size), where)
-
-
-def _longer(x: Node, k: int, more: Expr, where: str) -> Node:
-    """Return ``x`` with zeros behind an axis, which counts from the left."""
-    if more == expr(0):
-        return x
-    behind = zeros((*x.shape[:k], more, *x.shape[k + 1 :]), x.dtype, where)
-    return concat([x, behind], k - x.rank, where)
+        flat, length = a.padded(flat, axis, expr(0), missing), length + missing
+    return flat if length == size else part(flat, axis, Slice(expr(0), size), a.where)

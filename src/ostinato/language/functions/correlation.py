@@ -17,11 +17,10 @@ from itertools import chain
 from ostinato.language.array.einsum import Labels, Spec, contract
 from ostinato.language.array.movement import flip, part, transpose
 from ostinato.language.array.padding import Pair, pad_axes
-from ostinato.pdg.build import reshape
+from ostinato.pdg.build import custom, reshape
 from ostinato.pdg.errors import ShapeError
 from ostinato.pdg.index import Expr, Slice, expr, floordiv
-from ostinato.pdg.node import Custom, Node, intern
-from ostinato.pdg.origin import Origin
+from ostinato.pdg.node import Node
 from ostinato.pdg.windows import Window, windows
 
 ZERO = expr(0)
@@ -47,10 +46,7 @@ def correlate(x: Node, w: Node, steps: Steps, where: str = "") -> Node:
     -> (..., features, *windows).
     Errors: ShapeError, if a window is larger than its axis.
     """
-    value = _correlated(x, w, steps, where)
-    op, domain = Custom("stop_gradient", _PullBack(steps)), value.domain
-    key = (op, (value, x, w), domain, value.shape, value.dtype)
-    return intern(key, Origin(where, ""))
+    return custom(_correlated(x, w, steps, where), [x, w], _Derivative(steps), where)
 
 
 def looked_at(
@@ -72,44 +68,22 @@ def looked_at(
     return x
 
 
-@dataclass(frozen=True)
-class _Labels:
-    """A letter for every axis: those ahead, windows, places in them, group, channel, feature."""
-
-    ahead: Labels
-    out: Labels
-    inner: Labels
-    own: Labels
-
-    @property
-    def operand(self) -> Labels:
-        """Of the windows of an operand, as `looked_at` leaves its axes."""
-        group, channel, _ = self.own
-        pairs = zip(self.out, self.inner, strict=True)
-        return (*self.ahead, group, channel, *chain.from_iterable(pairs))
-
-    @property
-    def kernel(self) -> Labels:
-        group, channel, feature = self.own
-        return group, feature, channel, *self.inner
-
-    @property
-    def result(self) -> Labels:
-        group, _, feature = self.own
-        return *self.ahead, group, feature, *self.out
-
-
-def _labels(lead: int, rank: int) -> _Labels:
+def _labels(lead: int, rank: int) -> tuple[Labels, Labels, Labels]:
+    """A letter for every axis of an operand's windows, of the kernel, and of the result."""
     letters = iter(string.ascii_letters)
-    ahead, out, inner, own = (tuple(next(letters) for _ in range(n)) for n in (lead, rank, rank, 3))
-    return _Labels(ahead, out, inner, own)
+    ahead, out, inner, (group, channel, feature) = (
+        tuple(next(letters) for _ in range(n)) for n in (lead, rank, rank, 3)
+    )
+    places = chain.from_iterable(zip(out, inner, strict=True))
+    kernel, result = (group, feature, channel, *inner), (*ahead, group, feature, *out)
+    return (*ahead, group, channel, *places), kernel, result
 
 
 def _correlated(x: Node, w: Node, steps: Steps, where: str) -> Node:
     lead = x.rank - steps.rank - 1
-    of = _labels(lead, steps.rank)
+    seen, kernel, result = _labels(lead, steps.rank)
     operands = [_windows_of(x, w.shape[2:], steps, where), _grouped(w, 0, steps.groups, where)]
-    found = contract(Spec((of.operand, of.kernel), of.result), operands, where)
+    found = contract(Spec((seen, kernel), result), operands, where)
     return reshape(found, (*x.shape[:lead], w.shape[0], *found.shape[lead + 2 :]), where=where)
 
 
@@ -125,7 +99,7 @@ def _grouped(x: Node, axis: int, groups: int, where: str) -> Node:
 
 
 @dataclass(frozen=True)
-class _PullBack:
+class _Derivative:
     """What the derivative of a correlation gives its operand and its kernel."""
 
     steps: Steps
@@ -137,14 +111,10 @@ class _PullBack:
 
 def _by_kernel(x: Node, w: Node, upstream: Node, steps: Steps) -> Node:
     where, lead = upstream.where, x.rank - steps.rank - 1
-    of = _labels(lead, steps.rank)
-    seen = _windows_of(x, w.shape[2:], steps, where)
-    found = contract(
-        Spec((of.operand, of.result), of.kernel),
-        [seen, _grouped(upstream, lead, steps.groups, where)],
-        where,
-    )
-    return reshape(found, w.shape, where=where)
+    seen, kernel, result = _labels(lead, steps.rank)
+    grouped = _grouped(upstream, lead, steps.groups, where)
+    operands = [_windows_of(x, w.shape[2:], steps, where), grouped]
+    return reshape(contract(Spec((seen, result), kernel), operands, where), w.shape, where=where)
 
 
 def _by_operand(x: Node, w: Node, upstream: Node, steps: Steps) -> Node:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from ostinato.pdg.arithmetic import Algebra, full, squeezed, zeros
+from ostinato.pdg.arithmetic import Algebra, full, squeezed
 from ostinato.pdg.bounds import conjuncts, is_never_negative, simplified
 from ostinato.pdg.build import (
     ONE,
@@ -245,7 +245,7 @@ def _part(node: Node, axis: int, at: Expr | Slice, up: Node) -> Node:
         return a.choose(here, wide, a.number(0, wide))
     up = full(up, (at.size, *up.shape[up.rank + axis + 1 :]), node.where)
     if at.step == 1:
-        return a.concat([*_margin(up, axis, at.lo), up, *_margin(up, axis, size - at.hi)], axis)
+        return a.padded(up, axis, at.lo, size - at.hi)
     offset = a.map("sub", positions(size, axis, node.where), affine(at.lo))
     step = const(at.step, "int32")
     index = a.map("floordiv", offset, step)
@@ -256,13 +256,6 @@ def _part(node: Node, axis: int, at: Expr | Slice, up: Node) -> Node:
     there = clamped(node, reshape(index, ones, where=node.where), at.size)
     spread = taken(up, there, axis, at.size, node.where)
     return a.choose(a.map("and", inside, divides), spread, a.number(0, spread))
-
-
-def _margin(up: Node, axis: int, size: Expr) -> list[Node]:
-    if size == expr(0):
-        return []
-    shape = tuple(size if k - up.rank == axis else s for k, s in enumerate(up.shape))
-    return [zeros(shape, up.dtype, up.where)]
 
 
 def _swept(node: Node, axis: int, at: Expr, missing: Dims) -> Dim | None:
